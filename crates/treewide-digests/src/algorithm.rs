@@ -102,7 +102,7 @@ algorithms! {
     BLAKE2S_160 "blake2s-160" "BLAKE2s-160" 20 ["BLAKE2S160"] false Some(plain::<blake2::Blake2s<U20>>);
     BLAKE2S_224 "blake2s-224" "BLAKE2s-224" 28 ["BLAKE2S224"] false Some(plain::<blake2::Blake2s<U28>>);
     BLAKE2S_256 "blake2s-256" "BLAKE2s-256" 32 ["BLAKE2S" "BLAKE2S256"] false Some(plain::<blake2::Blake2s256>);
-    GIT_BLOB_SHA1 "git-blob-sha1" "the SHA-1 of a git blob" 20 [] true Some(git_blob);
+    GIT_BLOB_SHA1 "git-blob-sha1" "git's SHA-1" 20 [] true Some(git_blob);
 }
 
 impl Algorithm {

@@ -64,6 +64,8 @@ pub struct Expected {
     by: By,
     candidates: Vec<Algorithm>,
     shown: Option<Arc<Shown>>,
+    /// Something else that is known of the file, such as the name that it has elsewhere.
+    pub remark: Option<String>,
     found: Vec<(Algorithm, Vec<u8>)>,
     at_hand: Option<(Algorithm, Box<dyn Digester>)>,
     /// Whether the length of the file is not the one that is expected.
@@ -88,6 +90,7 @@ impl Expected {
             by,
             candidates,
             shown: None,
+            remark: None,
             found: Vec::new(),
             at_hand: None,
             has_other_size: false,
@@ -167,11 +170,13 @@ impl Expected {
 
     /// Why a file that [`verdict`](Self::verdict) found different is, if that can be said.
     pub fn cause(&self, bytes: u64) -> Option<String> {
-        match self.size {
+        let cause = match self.size {
             Some(size) if size != bytes => Some(format!("{bytes} bytes instead of {size}")),
             _ if bytes == 0 => Some("empty: 0 bytes".into()),
             _ => None,
-        }
+        };
+        let texts: Vec<_> = cause.into_iter().chain(self.remark.clone()).collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
     }
 
     fn is(&self, found: &[u8]) -> bool {
@@ -183,12 +188,13 @@ impl Expected {
         self.candidates == [Algorithm::BLAKE3] && self.size.is_none()
     }
 
-    pub(crate) fn other(&mut self) -> Option<&mut dyn Other> {
+    /// Returns what [`treewide_files::Source::other`] does.
+    pub fn other(&mut self) -> Option<&mut dyn Other> {
         if self.is_blake3_alone() { None } else { Some(self) }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.digest.len()
+        self.digest.len() + self.remark.as_ref().map_or(0, String::len)
     }
 
     /// The algorithm that is next.

@@ -1,4 +1,4 @@
-//! Check files against digests that already exist: lists of SHA-256 and other digests.
+//! Check files against digests that already exist: lists of SHA-256 and other digests, and stores whose names are digests.
 //!
 //! ```
 //! # let dir = std::env::temp_dir().join("treewide-digests-doc");
@@ -27,6 +27,7 @@
 mod algorithm;
 mod expected;
 mod list;
+pub mod store;
 
 pub use algorithm::{Algorithm, Digester};
 pub use expected::{By, Expected};

@@ -330,8 +330,7 @@ impl List {
         if is_blake3 {
             return Ok(Line { has_free_length, ..Line::blake3(entry, about)? });
         }
-        let extent = Extent::new(0, 0).map_err(|error| Fault::Line(error.to_string()))?;
-        Ok(Line { entry, extent, about, has_free_length })
+        Ok(Line { entry, extent: Extent::NONE, about, has_free_length })
     }
 
     /// The files of a document; `None` if it is not one.

@@ -18,6 +18,9 @@ impl Extent {
     /// The first 32 bytes: the digest that [`treewide::hash`] returns.
     pub const HASH: Self = Self { seek: 0, len: OUT_LEN as u64 };
 
+    /// No byte, where the BLAKE3 digest of a file is not wanted.
+    pub const NONE: Self = Self { seek: 0, len: 0 };
+
     /// `len` bytes from byte `seek` on.
     ///
     /// # Errors

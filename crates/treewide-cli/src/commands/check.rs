@@ -6,11 +6,13 @@
 mod hint;
 mod json;
 mod operands;
+mod stores;
 mod total;
 
 use self::hint::{Clues, is_absent};
-use self::json::json;
-use self::operands::{Learnt, Lists, Note, total_len};
+use self::json::{json, of_object};
+use self::operands::{Finding, Learnt, Lists, Note, total_len};
+use self::stores::Checked;
 use self::total::Total;
 use crate::args::color::ColorArgs;
 use crate::args::input::Input;
@@ -34,11 +36,12 @@ use anyhow::bail;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
+use treewide_digests::store::{KINDS, Kind, Object};
 use treewide_digests::{Algorithm, Expected, Reading};
 use treewide_files::check::{self, Malformed, Tally, Verdict};
 use treewide_files::list::MAX_LINE;
 use treewide_files::name::{Listed, shown};
-use treewide_files::{ErrorKind, Event};
+use treewide_files::{ErrorKind, Event, Hashed};
 
 /// The number of malformed lines of a list that are shown without --warn: enough to see what is
 /// wrong, and not a screenful of them if the file is not a list.
@@ -50,6 +53,8 @@ pub(crate) const NOTES: Notes = Notes {
         ("treewide check SUMS", "are the files still the same?"),
         ("treewide check SHA256SUMS", "a list of another program"),
         ("treewide check a.iso.sha256", "a digest alone: a.iso next to the list"),
+        ("treewide check ~/.ollama/models", "a store whose files are named by digests"),
+        ("treewide check -r /srv", "every store below a directory"),
         ("treewide check --quiet A.b3 B.b3", "report only the files that are not"),
         ("treewide sum -r . | ssh host 'cd copy && treewide check'", ""),
         ("treewide check --keyed SUMS < key", "a list made with --keyed"),
@@ -57,7 +62,7 @@ pub(crate) const NOTES: Notes = Notes {
     ])
 };
 
-/// Check files against lists of their digests
+/// Check files against lists of their digests, and stores
 ///
 /// A list is what `treewide sum` or b3sum wrote: with or without --tag, or with --json. Lists of other programs with SHA-256, SHA-512,
 /// SHA-1, MD5, BLAKE2 and SHA3 digests are also read: of sha256sum (also --tag and --zero), openssl, rhash, shasum, PowerShell and
@@ -68,6 +73,11 @@ pub(crate) const NOTES: Notes = Notes {
 ///
 /// Lines say which algorithm they are of, or --algorithm does, or the name of the list, or the length of the digest.
 /// Several threads read several files, but a long file is read by one thread, except for BLAKE3.
+///
+/// A directory is checked if it is a store whose files are named by digests (of Hugging Face, Ollama, OCI images, git-lfs,
+/// git-annex, DVC, restic, npm, Bazel, IPFS, apt, or a bag), or has such a store in a usual place, as .git/lfs is. Nothing is
+/// removed, moved or repaired. Objects that are not what their names say are FAILED. Whether all objects are there is not
+/// checked, except where links or manifests name them.
 ///
 /// A name is that name, byte for byte; blanks at its end belong to it. Where it could be another
 /// file's as well, nothing is verified, and that is a failure. So is the name of a pipe, a socket or a
@@ -85,10 +95,24 @@ pub(crate) const NOTES: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct CheckArgs {
-    /// Lists to check
+    /// Lists, or directories with stores, to check
     ///
     /// When no file is given, or when - is given, read standard input.
     file: Vec<PathBuf>,
+
+    /// Check every store below a directory
+    #[arg(short, long, help_heading = "Stores")]
+    recursive: bool,
+
+    /// Check only stores of this kind
+    ///
+    /// A directory without one is a failure.
+    #[arg(long, value_name = "KIND", help_heading = "Stores", value_parser = kinds())]
+    store: Option<&'static Kind>,
+
+    /// Print a line for each object, also if it is what its name says
+    #[arg(short, long, help_heading = "Stores")]
+    verbose: bool,
 
     #[command(flatten)]
     quiet: QuietArgs,
@@ -143,7 +167,8 @@ pub(crate) struct CheckArgs {
     /// `status` is "ok", "failed", "unreadable", "unverified" (there is no digest to verify the file by, or
     /// no name to look for) or "missing" (with --ignore-missing). `digest` is what was found and
     /// `expected` what was listed. `algorithm` is null if none is known, and `by` says what named it: "tag", "option",
-    /// "list-name" or "length". With --quiet, lines for "ok" are left out.
+    /// "list-name", "length" or "store". Lines about objects have `store`, the kind of store, and may have the status "skipped",
+    /// where `error` says why. With --quiet, lines for "ok" are left out.
     #[arg(long, help_heading = "Output")]
     json: bool,
 
@@ -155,6 +180,12 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     progress: ProgressArgs,
+}
+
+fn kinds() -> impl TypedValueParser<Value = &'static Kind> {
+    let names = KINDS.iter().map(|it| it.name);
+    PossibleValuesParser::new(names)
+        .try_map(|name| Kind::named(&name).ok_or("there is no such kind of store"))
 }
 
 fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
@@ -182,13 +213,15 @@ impl CheckArgs {
         let (named, length) = (paths.clone(), self.length);
         progress.show(move || total_len(&named, length));
         let (stdin, missing) = (&input.stdin, self.ignore_missing);
-        let lists = Lists::new(self.reading(), missing, stdin, paths, &progress);
+        let finding = Finding { kind: self.store, everywhere: self.recursive };
+        let lists = Lists::new(self.reading(), missing, stdin, paths, &progress, finding);
         let mut report = Report {
             args: self,
             console: &console,
             stdin: &input.stdin,
             output,
             tally: Tally::default(),
+            store: None,
             hidden: 0,
             total: Total::default(),
             clues: Clues::default(),
@@ -205,8 +238,12 @@ impl CheckArgs {
         if !self.status && !self.json {
             again.say(&console, "the problems again:");
         }
-        if !(self.status || self.quiet.is_on() && success && total.lines.malformed == 0) {
+        let is_silent = self.status || self.quiet.is_on() && success && total.lines.malformed == 0;
+        if total.has_lists() && !is_silent {
             console.say(&total.summary());
+        }
+        if total.is_nothing_known() && !self.status {
+            console.say("nothing was verified: no object can be checked");
         }
         if let Some(hint) = clues.hint(&total.lines, self.mode.others())
             && !self.status
@@ -234,6 +271,8 @@ struct Report<'a> {
     output: Output<'a>,
     /// Of the list whose files are being reported.
     tally: Tally,
+    /// The store whose objects are being reported.
+    store: Option<Checked>,
     /// Malformed lines of it that were not shown.
     hidden: u64,
     total: Total,
@@ -244,6 +283,31 @@ struct Report<'a> {
 impl Report<'_> {
     fn event(&mut self, event: Event<Expected, Note>) -> anyhow::Result<()> {
         match event {
+            Event::File(file, result) if self.store.is_some() => {
+                self.output.spare(&file.path)?;
+                self.object(&file.path, &file.about, result)
+            }
+            Event::Note(Note::Store(store)) => {
+                self.store = Some(Checked::new(store));
+                Ok(())
+            }
+            Event::Note(Note::Object(object)) => self.not_read(object),
+            Event::Note(Note::StoreEnd) => self.end_store(),
+            Event::Note(Note::NoStore(path)) => {
+                self.output.flush()?;
+                self.total.add_no_store();
+                let what = match self.args.store {
+                    Some(kind) => format!("not {}", kind.shown),
+                    None if path.join(".git").exists() => {
+                        "holds no store that this program knows; git fsck checks objects of git itself".into()
+                    }
+                    None => "not a store that this program knows, and no list; `treewide sum -r` makes a list of it, \
+                             and -r looks for stores below it"
+                        .into(),
+                };
+                self.console.about(&path, what);
+                Ok(())
+            }
             Event::File(file, result) => {
                 self.output.spare(&file.path)?;
                 if is_stdin(&file.path) && result.is_ok() {
@@ -335,6 +399,123 @@ impl Report<'_> {
         Ok(())
     }
 
+    /// Counts the verdict on an object, and writes its line if there is something to say.
+    fn object(
+        &mut self,
+        path: &Path,
+        expected: &Expected,
+        result: Result<Hashed, ErrorKind>,
+    ) -> anyhow::Result<()> {
+        let Some(checked) = &mut self.store else { return Ok(()) };
+        let verdict = expected.verdict(result, false);
+        let is_ok = matches!(verdict, Verdict::Ok { .. });
+        let (word, cause) = match &verdict {
+            Verdict::Ok { bytes } => {
+                checked.ok += 1;
+                checked.bytes += bytes;
+                let algorithm = expected.algorithm();
+                checked.algorithms.extend(algorithm.filter(|it| !checked.algorithms.contains(it)));
+                ((Tone::Good, "OK"), expected.remark.clone())
+            }
+            Verdict::Failed { bytes, .. } => {
+                checked.failed += 1;
+                checked.bytes += bytes;
+                ((Tone::Bad, "FAILED"), expected.cause(*bytes))
+            }
+            // A bag says what belongs to it. Another program may remove an object of a store at any time.
+            _ if is_absent(&verdict) && checked.store.kind.is_complete() => {
+                checked.missing += 1;
+                ((Tone::Bad, "MISSING"), None)
+            }
+            _ if is_absent(&verdict) => {
+                *checked.passed.entry("object that vanished").or_default() += 1;
+                return Ok(());
+            }
+            Verdict::Unreadable(cause) => {
+                checked.unreadable += 1;
+                ((Tone::Unknown, "FAILED"), Some(cause.to_string()))
+            }
+            Verdict::Unverified(_) | Verdict::Missing => return Ok(()),
+        };
+        if self.args.status || is_ok && !self.args.verbose {
+            return Ok(());
+        }
+        if self.args.json {
+            let (listed, store) = (Some(expected.digest()), Some(checked.store.kind.name));
+            let line = json(path, &verdict, listed, Some(expected), store);
+            return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
+        }
+        self.line(path, word, cause, is_ok)
+    }
+
+    /// Something in the place of an object that was not read.
+    fn not_read(&mut self, object: Object) -> anyhow::Result<()> {
+        let Some(checked) = &mut self.store else { return Ok(()) };
+        let (path, status, word, cause) = match object {
+            Object::Passed(what) => {
+                *checked.passed.entry(what).or_default() += 1;
+                return Ok(());
+            }
+            Object::File(_) => return Ok(()),
+            Object::Wrong(path, cause) => {
+                checked.failed += 1;
+                (path, "failed", (Tone::Bad, "FAILED"), cause)
+            }
+            Object::Missing(path, cause) => {
+                checked.missing += 1;
+                (path, "missing", (Tone::Bad, "MISSING"), cause)
+            }
+            Object::Unreadable(error) => {
+                checked.unreadable += 1;
+                let (path, cause) = error.into_parts();
+                (path, "unreadable", (Tone::Unknown, "FAILED"), cause.to_string())
+            }
+            Object::Skipped(path, cause) => {
+                checked.skipped += 1;
+                (path, "skipped", (Tone::Unknown, "skipped"), cause)
+            }
+        };
+        let is_skipped = status == "skipped" && !self.args.strict;
+        if self.args.status || is_skipped && self.args.quiet.is_on() {
+            return Ok(());
+        }
+        if self.args.json {
+            let line = of_object(&path, status, &cause, checked.store.kind.name);
+            return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
+        }
+        self.line(&path, word, Some(cause), is_skipped)
+    }
+
+    /// Every object of a store was reported.
+    fn end_store(&mut self) -> anyhow::Result<()> {
+        self.output.flush()?;
+        let Some(checked) = self.store.take() else { return Ok(()) };
+        let strict = self.args.strict;
+        self.total.add_store(&checked, strict);
+        if !(self.args.status || self.args.quiet.is_on() && checked.is_good(strict)) {
+            self.console.say(&checked.summary());
+            checked.advice().iter().for_each(|it| self.console.say(it));
+        }
+        Ok(())
+    }
+
+    /// Writes the line about a file.
+    fn line(
+        &mut self,
+        path: &Path,
+        word: (Tone, &str),
+        cause: Option<String>,
+        is_ok: bool,
+    ) -> anyhow::Result<()> {
+        let cause = cause.map_or_else(String::new, |it| format!(" ({it})"));
+        let name = format!("{}: ", Listed::new(path));
+        match is_ok {
+            true => self.again.line(),
+            false => self.again.problem(|| format!("{name}{}{cause}", word.1)),
+        }
+        self.output.verdict(&name, word, &cause)
+    }
+
     /// Count the verdict on one listed file, and write its line.
     fn verdict(
         &mut self,
@@ -354,25 +535,18 @@ impl Report<'_> {
             return Ok(());
         }
         if self.args.json {
-            let line = json(path, verdict, listed, expected);
+            let line = json(path, verdict, listed, expected, None);
             return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
         }
         let (word, cause) = match verdict {
-            Verdict::Ok { .. } => ((Tone::Good, "OK"), String::new()),
+            Verdict::Ok { .. } => ((Tone::Good, "OK"), None),
             Verdict::Failed { bytes, .. } => {
-                let cause = expected.and_then(|it| it.cause(*bytes));
-                let cause = cause.map_or_else(String::new, |it| format!(" ({it})"));
-                ((Tone::Bad, "FAILED"), cause)
+                ((Tone::Bad, "FAILED"), expected.and_then(|it| it.cause(*bytes)))
             }
-            Verdict::Unreadable(cause) => ((Tone::Unknown, "FAILED"), format!(" ({cause})")),
-            Verdict::Unverified(cause) => ((Tone::Unknown, "FAILED"), format!(" ({cause})")),
+            Verdict::Unreadable(cause) => ((Tone::Unknown, "FAILED"), Some(cause.to_string())),
+            Verdict::Unverified(cause) => ((Tone::Unknown, "FAILED"), Some(cause.clone())),
             Verdict::Missing => return Ok(()),
         };
-        let name = format!("{}: ", Listed::new(path));
-        match is_ok {
-            true => self.again.line(),
-            false => self.again.problem(|| format!("{name}{}{cause}", word.1)),
-        }
-        self.output.verdict(&name, word, &cause)
+        self.line(path, word, cause, is_ok)
     }
 }

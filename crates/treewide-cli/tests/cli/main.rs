@@ -43,6 +43,7 @@ mod readme;
 mod refused;
 #[cfg(target_os = "linux")]
 mod replaced;
+mod stores;
 mod support;
 mod tensors;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The line of JSON that `treewide check --json` writes about one listed file.
+//! The lines of JSON that `treewide check --json` writes about listed files and about objects.
 
 use std::path::Path;
 use treewide_digests::Expected;
@@ -12,6 +12,7 @@ pub(super) fn json(
     verdict: &Verdict,
     listed: Option<&[u8]>,
     about: Option<&Expected>,
+    store: Option<&str>,
 ) -> String {
     let is_listed = listed.is_some();
     let expected = listed.map_or_else(String::new, digest::hex);
@@ -23,12 +24,18 @@ pub(super) fn json(
             .string("expected", &expected)
             .number("bytes", *bytes)
             .null("error"),
-        Verdict::Failed { bytes, found } => object
-            .string("status", "failed")
-            .string("digest", &digest::hex(found))
-            .string("expected", &expected)
-            .number("bytes", *bytes)
-            .null("error"),
+        Verdict::Failed { bytes, found } => {
+            object.string("status", "failed");
+            match found[..] {
+                [] => object.null("digest"),
+                _ => object.string("digest", &digest::hex(found)),
+            };
+            object.string("expected", &expected).number("bytes", *bytes);
+            match about.and_then(|it| it.cause(*bytes)).filter(|_| store.is_some()) {
+                Some(cause) => object.string("error", &cause),
+                None => object.null("error"),
+            }
+        }
         Verdict::Unreadable(cause) => object
             .string("status", "unreadable")
             .null("digest")
@@ -62,5 +69,16 @@ pub(super) fn json(
         Some(bytes) => object.number("expected_bytes", bytes),
         None => object.null("expected_bytes"),
     };
+    if let Some(store) = store {
+        object.string("store", store);
+    }
     object.finish()
+}
+
+/// The line about something in the place of an object that was not read.
+pub(super) fn of_object(path: &Path, status: &str, cause: &str, store: &str) -> String {
+    let mut object = Object::about(path);
+    object.string("status", status).null("digest").null("expected").null("bytes");
+    object.string("error", cause).null("algorithm").string("by", "store").null("expected_bytes");
+    object.string("store", store).finish()
 }

@@ -1,9 +1,11 @@
-//! The operands of `check`: the files that lists name, one list after the other.
+//! The operands of `check`: the files that lists name and the objects of stores, one list or store after the other.
 
 use crate::args::input::task;
 use crate::shell::progress::Progress;
 use crate::shell::stdin::{Stdin, is_stdin};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use treewide_digests::store::{self, Kind, Object, Objects, Store};
 use treewide_digests::{Algorithm, Expected, List, Reading};
 use treewide_files::check::{self, Forms, ListedFiles, Verdict};
 use treewide_files::list::{self, Lines};
@@ -18,6 +20,14 @@ pub(super) enum Note {
     In(PathBuf, check::Note),
     /// The end of a list, or why no more of it can be read.
     End(PathBuf, Result<Learnt, ErrorKind>),
+    /// The next files are objects of this store.
+    Store(Store),
+    /// Something in the place of an object.
+    Object(Object),
+    /// The end of that store.
+    StoreEnd,
+    /// A directory that is not a store.
+    NoStore(PathBuf),
 }
 
 /// What was learnt of a list as a whole.
@@ -28,7 +38,16 @@ pub(super) struct Learnt {
     pub(super) is_signed: bool,
 }
 
-/// The files of one list after the other.
+/// How stores are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Finding {
+    /// Of this kind alone.
+    pub(super) kind: Option<&'static Kind>,
+    /// Everywhere below.
+    pub(super) everywhere: bool,
+}
+
+/// The files of one list or store after the other.
 pub(super) struct Lists<'a> {
     reading: Reading,
     ignore_missing: bool,
@@ -37,6 +56,10 @@ pub(super) struct Lists<'a> {
     progress: &'a Progress,
     /// The list that is being read.
     list: Option<(PathBuf, ListedFiles<List>)>,
+    finding: Finding,
+    /// The stores of the directory at hand that are still to be checked, and the objects of the first one.
+    stores: VecDeque<Store>,
+    objects: Option<Objects>,
 }
 
 impl<'a> Lists<'a> {
@@ -46,9 +69,20 @@ impl<'a> Lists<'a> {
         stdin: &'a Stdin,
         paths: Vec<PathBuf>,
         progress: &'a Progress,
+        finding: Finding,
     ) -> Self {
-        let paths = paths.into_iter();
-        Self { reading, ignore_missing, stdin, paths, progress, list: None }
+        let (paths, stores, objects) = (paths.into_iter(), VecDeque::new(), None);
+        Self {
+            reading,
+            ignore_missing,
+            stdin,
+            paths,
+            progress,
+            list: None,
+            finding,
+            stores,
+            objects,
+        }
     }
 
     /// Open the list at `path`, or standard input for `-`.
@@ -68,11 +102,40 @@ impl Source for Lists<'_> {
 
     fn next(&mut self) -> Option<Item<Expected, Note>> {
         loop {
+            if let Some(objects) = &mut self.objects {
+                let strong = self.reading.strong;
+                return Some(match objects.next() {
+                    Some(Object::File(task)) if strong && is_weak(&task.about) => {
+                        Item::Note(Note::Object(Object::Skipped(task.path, REFUSED.into())))
+                    }
+                    Some(Object::File(task)) => {
+                        self.progress.found();
+                        Item::File(task)
+                    }
+                    Some(other) => Item::Note(Note::Object(other)),
+                    None => {
+                        self.objects = None;
+                        Item::Note(Note::StoreEnd)
+                    }
+                });
+            }
+            if let Some(store) = self.stores.pop_front() {
+                self.objects = Some(store.objects());
+                return Some(Item::Note(Note::Store(store)));
+            }
             let Some((path, list)) = &mut self.list else {
                 let Some(path) = self.paths.next() else {
                     self.progress.has_found_all();
                     return None;
                 };
+                if path.is_dir() {
+                    let Finding { kind, everywhere } = self.finding;
+                    self.stores = store::find(&path, kind, everywhere).into();
+                    if self.stores.is_empty() {
+                        return Some(Item::Note(Note::NoStore(path)));
+                    }
+                    continue;
+                }
                 match self.open(&path) {
                     Ok(list) => self.list = Some((path, list)),
                     Err(error) => return Some(Item::Note(Note::End(path, Err(error)))),
@@ -111,10 +174,13 @@ impl Source for Lists<'_> {
     }
 
     fn may_wait(&self) -> bool {
+        if self.objects.is_some() || !self.stores.is_empty() {
+            return false;
+        }
         match &self.list {
             Some((_, list)) => list.may_wait(),
             // What is not a regular file, standard input above all, may wait to be opened.
-            None => self.paths.as_slice().first().is_some_and(|list| !list.is_file()),
+            None => self.paths.as_slice().first().is_some_and(|it| !it.is_file() && !it.is_dir()),
         }
     }
 
@@ -122,12 +188,18 @@ impl Source for Lists<'_> {
         match item {
             Item::File(file) => List::bytes(&file.about),
             Item::Note(Note::In(_, note)) => note.bytes(),
-            Item::Note(Note::End(..)) => 0,
+            Item::Note(_) => 0,
         }
     }
     fn other(about: &mut Expected) -> Option<&mut dyn Other> {
         List::other(about)
     }
+}
+
+const REFUSED: &str = "its digest is not accepted with --strong";
+
+fn is_weak(expected: &Expected) -> bool {
+    expected.candidates().iter().any(|it| it.is_weak())
 }
 
 fn is_there(path: &Path) -> bool {

@@ -1,5 +1,6 @@
-//! The counts of all lists, and the line that says them.
+//! The counts of all lists and stores, and the line that says them.
 
+use super::stores::Checked;
 use crate::shell::outcome::Outcome;
 use crate::shell::wording::count;
 use treewide_digests::Algorithm;
@@ -13,6 +14,13 @@ pub(super) struct Total {
     pub(super) absent: u64,
     /// Lists that could not be read, seem to be cut off, or by which nothing was verified.
     bad_lists: u64,
+    /// Lists that were read to their end, or were to be.
+    lists: u64,
+    /// Of stores: what is wrong or not there, and what makes it undetermined.
+    wrong_in_stores: u64,
+    undetermined_in_stores: u64,
+    ok_in_stores: u64,
+    stores: u64,
     /// The algorithms by which files are as listed.
     algorithms: Vec<Algorithm>,
 }
@@ -26,6 +34,32 @@ impl Total {
         self.lines.missing += list.missing;
         self.lines.malformed += list.malformed;
         self.bad_lists += u64::from(is_bad);
+        self.lists += 1;
+    }
+
+    /// A store was checked.
+    pub(super) fn add_store(&mut self, store: &Checked, strict: bool) {
+        let wrong = store.failed + store.missing;
+        self.wrong_in_stores += wrong;
+        self.undetermined_in_stores += store.unreadable;
+        self.ok_in_stores += store.ok;
+        self.stores += 1;
+        self.undetermined_in_stores += u64::from(wrong == 0 && store.is_undetermined(strict));
+    }
+
+    /// A directory was not a store.
+    pub(super) fn add_no_store(&mut self) {
+        self.undetermined_in_stores += 1;
+    }
+
+    /// Whether there were stores, and no object in them that could be checked.
+    pub(super) fn is_nothing_known(&self) -> bool {
+        self.stores > 0 && self.ok_in_stores + self.wrong_in_stores == 0
+    }
+
+    /// Whether there was a list.
+    pub(super) fn has_lists(&self) -> bool {
+        self.lists > 0
     }
 
     /// A file is as listed by this algorithm.
@@ -40,11 +74,14 @@ impl Total {
     /// As `verify` has it for the same event: a file that is gone differs, and one that cannot be read is undetermined.
     pub(super) fn outcome(&self, strict: bool) -> Outcome {
         let lines = &self.lines;
-        let undetermined = lines.unreadable - self.absent + lines.unverified + self.bad_lists;
+        let undetermined = u64::from(self.is_nothing_known()) + lines.unreadable - self.absent
+            + lines.unverified
+            + self.bad_lists
+            + self.undetermined_in_stores;
         if undetermined > 0 || strict && lines.malformed > 0 {
             Outcome::CannotTell
         } else {
-            Outcome::of(lines.failed + self.absent)
+            Outcome::of(lines.failed + self.absent + self.wrong_in_stores)
         }
     }
 
@@ -87,7 +124,11 @@ pub(super) fn by(algorithms: &[Algorithm]) -> String {
     let names = |weak: bool| {
         let of = algorithms.iter().filter(|it| it.is_weak() || !weak);
         let names: Vec<_> = of.map(|it| it.shown()).collect();
-        names.join(" and ")
+        match names.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        }
     };
     let weak = algorithms.iter().filter(|it| it.is_weak()).count();
     let prove = if weak == 1 { "proves" } else { "prove" };
@@ -113,6 +154,7 @@ mod tests {
             (&[A::SHA256], ", by SHA-256"),
             (&[A::BLAKE3, A::SHA256], ", by BLAKE3 and SHA-256"),
             (&[A::MD5], ", by MD5, which proves nothing against intent"),
+            (&[A::BLAKE3, A::SHA256, A::SHA512], ", by BLAKE3, SHA-256 and SHA-512"),
             (&[A::MD5, A::SHA1], ", by MD5 and SHA-1, which prove nothing against intent"),
             (&[A::SHA256, A::MD5], ", by SHA-256 and MD5 (MD5 proves nothing against intent)"),
         ] {

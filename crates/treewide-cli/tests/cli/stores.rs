@@ -1,0 +1,376 @@
+//! `treewide check` with stores: those in `tests/stores.tar.xz`, which real programs have made, and some that are laid by hand, as they are
+//! and with objects changed.
+
+use crate::support::{Folder, find_program, skip};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores.tar.xz");
+
+/// The samples: their folders, the options of `check`, and their objects that can be checked.
+const STORES: &[(&str, &str, usize)] = &[
+    ("bagit", "", 18),
+    ("bazel-disk-from-source", "", 6),
+    ("dvc", "", 6),
+    ("git-annex", "", 13),
+    ("git-lfs", "", 5),
+    ("hf-cache-2x", "", 5),
+    ("hf-local-dir", "", 5),
+    ("oci-layout", "", 4),
+    ("ollama-from-source", "", 4),
+    ("restic", "", 5),
+    ("skopeo-dir", "", 3),
+];
+
+/// A folder with the samples. `None` where they cannot be unpacked.
+fn samples() -> Option<Folder> {
+    let folder = Folder::new();
+    let is_possible = ["tar", "xz"].iter().all(|it| find_program(it).is_some());
+    let unpacked = is_possible && folder.program("tar").args(["xf", SAMPLES]).run().code == Some(0);
+    if !unpacked {
+        skip("samples of stores", "there is no tar or no xz");
+    }
+    unpacked.then_some(folder)
+}
+
+/// The lines about objects.
+fn check(folder: &Folder, store: &str, options: &str) -> (Option<i32>, Vec<Value>, String) {
+    let ended = folder.treewide(&format!("check --json --verbose {options} {store}")).run();
+    let lines = ended.text().lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    (ended.code, lines, ended.stderr)
+}
+
+/// The paths with this status.
+fn paths(lines: &[Value], status: &str) -> Vec<PathBuf> {
+    let found = lines.iter().filter(|it| it["status"] == status);
+    found.map(|it| it["path"].as_str().unwrap().into()).collect()
+}
+
+/// Every file below a folder, and its content.
+fn everything(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() && !path.is_symlink() {
+            true => all.extend(everything(&path)),
+            false => all.push((path.clone(), fs::read(&path).unwrap_or_default())),
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn check_verifies_the_stores_of_real_programs() {
+    let Some(folder) = samples() else { return };
+    let before = everything(folder.path());
+    for (store, options, objects) in STORES {
+        for threads in [1, 2, 5] {
+            let (code, lines, messages) =
+                check(&folder, store, &format!("{options} --threads {threads}"));
+            assert_eq!(code, Some(0), "{store}: {messages}");
+            assert_eq!(paths(&lines, "ok").len(), *objects, "{store}: {lines:?}");
+            let others =
+                lines.iter().filter(|it| it["status"] != "ok" && it["status"] != "skipped");
+            assert_eq!(others.count(), 0, "{store}: {lines:?}");
+        }
+        assert!(
+            folder.treewide(&format!("check --quiet {store}")).run().stderr.is_empty(),
+            "{store}"
+        );
+    }
+    assert_eq!(everything(folder.path()), before, "nothing is changed");
+    let all = folder.treewide("check -r .").run();
+    all.fails(0, &["an Ollama store", "a restic repository", "a bag", "objects of git-annex"]);
+    println!("stores: {}", STORES.len());
+}
+
+/// Flipped, cut, zeroed, gone, and one whose content is not its name.
+#[test]
+fn check_finds_every_object_that_is_changed() {
+    let Some(folder) = samples() else { return };
+    let mut cases = 0;
+    for (store, options, _) in STORES {
+        let (_, lines, _) = check(&folder, store, options);
+        let objects = paths(&lines, "ok");
+        // Without its mark it is not a bag, and with another manifest other files are listed.
+        let is_mark = |it: &PathBuf| {
+            ["bagit.txt", "manifest-sha256.txt", "manifest-sha512.txt"]
+                .iter()
+                .any(|name| it.ends_with(name))
+        };
+        for object in objects.iter().filter(|it| !is_mark(it)) {
+            let path = folder.join(object);
+            let content = fs::read(&path).unwrap();
+            let mut flipped = content.clone();
+            if let Some(byte) = flipped.get_mut(content.len() / 2) {
+                *byte ^= 1;
+            }
+            let half = content[..content.len() / 2].to_vec();
+            let zeros = vec![0; content.len()];
+            for changed in [flipped, half, zeros].iter().filter(|it| **it != content) {
+                fs::write(&path, changed).unwrap();
+                let (code, lines, messages) = check(&folder, store, options);
+                assert_eq!(code, Some(1), "{object:?}: {messages}");
+                assert!(paths(&lines, "failed").contains(object), "{object:?}: {lines:?}");
+                cases += 1;
+            }
+            fs::write(&path, &content).unwrap();
+        }
+        let (code, ..) = check(&folder, store, options);
+        assert_eq!(code, Some(0), "{store}: all are as they were");
+    }
+    println!("changed objects: {cases}");
+}
+
+#[test]
+fn check_finds_missing_objects_where_something_names_them() {
+    let Some(folder) = samples() else { return };
+    for (path, missing) in [
+        (
+            "hf-cache-2x/models--org--toy/blobs/576d871ded48427dc823b70ae730a89a7d286c4f",
+            "config.json",
+        ),
+        (
+            "hf-cache-2x/blobs/58/5863d05a400708642ec694f4ccd255b54fb37c503f1a76ce58de74d4b7091be6",
+            "sub/big.bin",
+        ),
+        ("hf-local-dir/config.json", "hf-local-dir/config.json"),
+        ("bagit/data/alpha.txt", "bagit/data/alpha.txt"),
+    ] {
+        let content = fs::read(folder.join(path)).unwrap();
+        fs::remove_file(folder.join(path)).unwrap();
+        let store = path.split('/').next().unwrap();
+        let ended = folder.treewide(&format!("check {store}")).run();
+        ended.fails(1, &[" MISSING"]);
+        assert!(ended.text().contains(&format!("{missing}: MISSING")), "{ended:?}");
+        fs::write(folder.join(path), content).unwrap();
+    }
+    // Nothing names it, and the summary says that this was not looked at.
+    let (_, lines, _) = check(&folder, "git-lfs", "");
+    fs::remove_file(folder.join(&paths(&lines, "ok")[0])).unwrap();
+    let ended = folder.treewide("check git-lfs").run();
+    ended.fails(0, &["4 objects", "not checked: whether all objects are there"]);
+    // In a bag, every file must be listed.
+    folder.write("bagit/data/extra", "x");
+    let ended = folder.treewide("check bagit").run();
+    assert_eq!(ended.text(), "bagit/data/extra: FAILED (is not listed in manifest-sha256.txt)\n");
+    assert_eq!(ended.code, Some(1));
+}
+
+#[test]
+fn check_finds_objects_whose_content_is_another() {
+    let Some(folder) = samples() else { return };
+    let digest = "0123456789abcdef".repeat(4);
+    for (store, object) in [
+        ("ollama-from-source", format!("blobs/sha256-{digest}")),
+        ("ollama-from-source", format!("blobs/sha256:{}", digest.to_uppercase())),
+        ("oci-layout", format!("blobs/sha256/{digest}")),
+        ("skopeo-dir", digest.clone()),
+        ("restic", format!("data/01/{digest}")),
+        ("git-lfs", format!(".git/lfs/objects/01/23/{digest}")),
+        ("git-annex", format!(".git/annex/objects/aa/bb/SHA256-s1--{digest}/SHA256-s1--{digest}")),
+        ("dvc", format!(".dvc/cache/files/md5/01/{}", &digest[2..32])),
+        ("bazel-disk-from-source", format!("cas/01/{digest}")),
+        ("bazel-disk-from-source", format!("blake3/cas/01/{digest}")),
+        ("hf-cache-2x", format!("models--org--toy/blobs/{digest}")),
+        ("hf-cache-2x", format!("models--org--toy/blobs/{}", &digest[..40])),
+    ] {
+        folder.write(format!("{store}/{object}"), "x");
+        let ended = folder.treewide(&format!("check {store}")).run();
+        assert_eq!(ended.code, Some(1), "{object}: {ended:?}");
+        assert_eq!(
+            ended.text().lines().filter(|it| it.ends_with(": FAILED")).count(),
+            1,
+            "{ended:?}"
+        );
+        ended.fails(1, &["1 FAILED", "nothing was changed"]);
+        fs::remove_file(folder.join(format!("{store}/{object}"))).unwrap();
+    }
+}
+
+/// Names that look like those of objects, downloads under way, and links.
+#[test]
+fn check_passes_over_what_is_not_an_object() {
+    let Some(folder) = samples() else { return };
+    let digest = "ab".repeat(32);
+    let blobs = "hf-cache-2x/models--org--toy/blobs";
+    for (file, part) in [
+        (format!("{blobs}/{digest}.1234abcd.incomplete"), "1 unfinished download passed over"),
+        (format!("{blobs}/{}", &digest[..60]), "1 skipped"),
+        (format!("{blobs}/{digest}0"), "1 skipped"),
+        (
+            format!("ollama-from-source/blobs/sha256-{digest}-partial"),
+            "3 unfinished downloads passed over",
+        ),
+        (format!("ollama-from-source/blobs/sha256-{}", &digest[..60]), "1 skipped"),
+        (format!("git-lfs/.git/lfs/tmp/{digest}"), "5 objects"),
+        (format!("git-lfs/.git/lfs/objects/ab/cd/{digest}"), "1 skipped"),
+        (format!("restic/locks/{digest}"), "5 objects"),
+        (format!("bazel-disk-from-source/ac/ab/{digest}"), "3 objects"),
+        (format!("oci-layout/blobs/sha256/{digest}x"), "1 skipped"),
+    ] {
+        folder.write(&file, "x");
+        let store = file.split('/').next().unwrap();
+        let ended = folder.treewide(&format!("check {store}")).run();
+        ended.fails(0, &[part]);
+        let strict = folder.treewide(&format!("check --strict {store}")).run();
+        assert_eq!(strict.code, Some(if part.contains("skipped") { 3 } else { 0 }), "{strict:?}");
+        fs::remove_file(folder.join(&file)).unwrap();
+    }
+    // A link that leads out of the store is not followed.
+    let link = folder.join(format!("{blobs}/{digest}"));
+    symlink("/etc/passwd", &link).unwrap();
+    let ended = folder.treewide("check hf-cache-2x").run();
+    assert_eq!(ended.text(), format!("{blobs}/{digest}: FAILED (leads out of the store)\n"));
+    assert_eq!(ended.code, Some(1));
+    fs::remove_file(link).unwrap();
+    // The folder of objects may be elsewhere.
+    fs::rename(folder.join("oci-layout/blobs"), folder.join("elsewhere")).unwrap();
+    symlink("../elsewhere", folder.join("oci-layout/blobs")).unwrap();
+    folder.treewide("check oci-layout").run().fails(0, &["4 objects"]);
+}
+
+#[test]
+fn check_recognises_no_store_by_names_alone() {
+    let folder = Folder::new();
+    let digest = "ab".repeat(32);
+    for file in [
+        format!("a/blobs/sha256/{digest}"),
+        format!("models--x--y/blobs/{digest}"),
+        format!("c/cas/ab/ab{}", &digest[2..]),
+        "d/cas/ab/ab".to_owned(),
+        format!("e/{digest}--name"),
+        format!("f/objects/ab/cd/{digest}"),
+        format!("lfs/objects/ab/ab/{digest}"),
+        format!("g/md5/ab/{}", &digest[2..32]),
+        format!("h/keys/{digest}"),
+        format!("i/manifests/{digest}"),
+        format!("j/content-v2/sha512/ab/ab/{digest}"),
+    ] {
+        folder.write(file, "x");
+    }
+    folder.write("d/ac/x", "x");
+    for name in folder.names() {
+        let ended = folder.treewide("check").arg(&name).run();
+        ended.fails(3, &["not a store that this program knows"]);
+    }
+    folder.treewide("check -r .").run().fails(3, &["not a store that this program knows"]);
+    folder.treewide("check --store restic .").run().fails(3, &["not a restic repository"]);
+    folder.treewide("check --store nothing .").run().fails(2, &["--store"]);
+    fs::create_dir(folder.join("a/.git")).unwrap();
+    folder.treewide("check a").run().fails(3, &["git fsck"]);
+}
+
+/// SHA-256, SHA-1, MD5 and SHA-512 of `x`.
+const X: [&str; 4] = [
+    "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+    "11f6ad8ec52a2984abaafd7c3b516503785c2072",
+    "9dd4e461268c8034f5c8564e155c67a6",
+    "a4abd4448c49562d828115d13a1fccea927f52b4d5459297f8b43e42da89238bc13626e43dcb38ddb082488927ec904fb42057443983e88585179d50551afe62",
+];
+
+#[test]
+fn check_verifies_stores_that_are_laid_by_hand() {
+    let [sha256, sha1, md5, sha512] = X;
+    for (kind, root, marks, objects) in [
+        (
+            "cacache",
+            "_cacache",
+            vec!["index-v5/aa/bb/c".to_owned(), "tmp/x".into()],
+            vec![
+                format!("content-v2/sha512/{}/{}/{}", &sha512[..2], &sha512[2..4], &sha512[4..]),
+                format!("content-v2/sha1/{}/{}/{}", &sha1[..2], &sha1[2..4], &sha1[4..]),
+            ],
+        ),
+        ("containerd", "c", vec!["ingest/a/data".into()], vec![format!("blobs/sha256/{sha256}")]),
+        (
+            "registry",
+            "docker/registry/v2",
+            vec!["repositories/a/_uploads/b".into()],
+            vec![format!("blobs/sha256/{}/{sha256}/data", &sha256[..2])],
+        ),
+        (
+            "apt",
+            "dists/x",
+            vec!["Release".into()],
+            vec![
+                format!("by-hash/SHA256/{sha256}"),
+                format!("by-hash/SHA512/{sha512}"),
+                format!("by-hash/MD5Sum/{md5}"),
+            ],
+        ),
+        (
+            "dvc",
+            "cache/files/md5",
+            vec![],
+            vec![
+                format!("{}/{}", &md5[..2], &md5[2..]),
+                format!("{}/{}.dir", &md5[..2], &md5[2..]),
+            ],
+        ),
+        (
+            "flatfs",
+            "blocks",
+            vec![],
+            vec!["EZ/AFKREIBNOELEFNZGWBCACYT4VH52YMXVZBJQ7MMQHTCNWARFQ4LZEGSIQE.data".into()],
+        ),
+    ] {
+        let folder = Folder::new();
+        if kind == "flatfs" {
+            folder.write(format!("{root}/SHARDING"), "/repo/flatfs/shard/v1/next-to-last/2\n");
+        }
+        for mark in marks {
+            folder.write(format!("{root}/{mark}"), "");
+        }
+        for object in &objects {
+            folder.write(format!("{root}/{object}"), "x");
+        }
+        let ended = folder.treewide(&format!("check --store {kind} {root}")).run();
+        let n = objects.len();
+        ended.fails(0, &[&format!("{n} object{} (", if n == 1 { "" } else { "s" })]);
+        folder.treewide("check -r .").run().fails(0, &[&format!("{n} object")]);
+        for object in &objects {
+            folder.write(format!("{root}/{object}"), "y");
+        }
+        folder.treewide(&format!("check {root}")).run().fails(1, &[&format!("{n} FAILED")]);
+    }
+}
+
+/// The file of the snapshot is named; an empty blob, and a length that is another, are said.
+#[test]
+fn check_names_the_file_of_a_blob() {
+    let Some(folder) = samples() else { return };
+    let blob = "hf-cache-2x/models--org--toy/blobs/b5a475ce67d7eb5e0339d449d1cfacb4da14396d0c919859d77de5f73a6104a5";
+    folder.write(blob, "");
+    let ended = folder.treewide("check hf-cache-2x").run();
+    let line = format!("{blob}: FAILED (empty: 0 bytes; model.safetensors of models--org--toy)\n");
+    assert_eq!(ended.text(), line);
+    let (_, lines, _) = check(&folder, "git-annex", "");
+    let key = paths(&lines, "ok")
+        .into_iter()
+        .find(|it| it.to_string_lossy().contains("-s6000-"))
+        .unwrap();
+    folder.write(&key, "short");
+    let ended = folder.treewide("check git-annex").run();
+    assert!(ended.text().contains(": FAILED (5 bytes instead of 6000)\n"), "{ended:?}");
+    folder.write("hf-local-dir/config.json", "changed");
+    let ended = folder.treewide("check hf-local-dir").run();
+    assert_eq!(ended.text(), "hf-local-dir/config.json: FAILED (changed since the download)\n");
+}
+
+#[test]
+fn check_json_of_a_store_has_its_kind_and_algorithm() {
+    let Some(folder) = samples() else { return };
+    let (_, lines, _) = check(&folder, "hf-cache-2x", "");
+    for line in lines.iter().filter(|it| it["status"] == "ok") {
+        assert_eq!((&line["store"], &line["by"]), (&"huggingface".into(), &"store".into()));
+        let len = line["expected"].as_str().unwrap().len();
+        let algorithm = if len == 40 { "git-blob-sha1" } else { "sha256" };
+        assert_eq!(line["algorithm"], algorithm);
+    }
+    let strong = folder.treewide("check --strong dvc").run();
+    strong.fails(3, &["6 skipped", "nothing was verified"]);
+}

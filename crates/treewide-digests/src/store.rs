@@ -1,0 +1,291 @@
+//! Stores whose files are named by the digests of their content: one table of kinds, and the objects in them.
+//!
+//! A store is recognised by its marker files, never by the number of digits in names: Homebrew, pip, ccache, Bazel's `ac/`, git and
+//! others have names that look like digests of the content and are not.
+
+mod annex;
+mod bag;
+mod flatfs;
+mod hugging_face;
+mod markers;
+mod objects;
+mod pattern;
+mod places;
+
+use crate::algorithm::Algorithm;
+use std::path::{Path, PathBuf};
+
+pub use objects::{Object, Objects};
+pub use places::find;
+
+/// A kind of store.
+#[derive(Debug)]
+pub struct Kind {
+    /// The name in options and JSON.
+    pub name: &'static str,
+    /// The name in messages.
+    pub shown: &'static str,
+    /// Advice about an object that is not as its name says.
+    pub advice: &'static str,
+    /// Whether a directory is such a store.
+    is: fn(&Path) -> bool,
+    /// Whether nothing but its own files is below it.
+    is_closed: bool,
+    layout: Layout,
+}
+
+/// Where objects are, and what their names say.
+#[derive(Debug)]
+enum Layout {
+    /// Patterns of the paths of objects, and of other files in their places, which are passed over, with a word for each.
+    Names {
+        objects: &'static [(Algorithm, &'static str)],
+        passed: &'static [(&'static str, &'static str)],
+    },
+    /// As `Names`, and files of snapshots that link to objects.
+    HuggingFace {
+        objects: &'static [(Algorithm, &'static str)],
+        passed: &'static [(&'static str, &'static str)],
+    },
+    HuggingFaceFolder,
+    Annex,
+    FlatFs,
+    Bag,
+}
+
+/// Files of the store itself, which no message counts.
+const MARK: &str = "";
+const UNFINISHED: &str = "unfinished download";
+const TEMPORARY: &str = "temporary file";
+
+/// All kinds.
+pub static KINDS: &[Kind] = &[
+    Kind {
+        name: "huggingface",
+        shown: "a Hugging Face repository",
+        advice: "to fetch it again, remove the file and download the repository",
+        is: markers::is_hugging_face,
+        is_closed: true,
+        layout: Layout::HuggingFace {
+            objects: &[(Algorithm::SHA256, "blobs/+64"), (Algorithm::GIT_BLOB_SHA1, "blobs/+40")],
+            passed: &[("blobs/*.incomplete", UNFINISHED), ("blobs/.*.shared", MARK)],
+        },
+    },
+    Kind {
+        name: "huggingface-shared",
+        shown: "shared blobs of Hugging Face",
+        advice: "",
+        is: markers::is_hugging_face_shared,
+        is_closed: true,
+        layout: Layout::Names {
+            objects: &[],
+            passed: &[
+                (".huggingface-shared-blobs", MARK),
+                ("*.refs", MARK),
+                ("*.lock", MARK),
+                ("*.tmp", TEMPORARY),
+                ("*/*", "object named by xetHash, which this program does not know,"),
+            ],
+        },
+    },
+    Kind {
+        name: "huggingface-folder",
+        shown: "a folder that Hugging Face has filled",
+        advice: "to fetch it again, remove the file and download it",
+        is: markers::is_hugging_face_folder,
+        is_closed: false,
+        layout: Layout::HuggingFaceFolder,
+    },
+    Kind {
+        name: "ollama",
+        shown: "an Ollama store",
+        advice: "to fetch it again, remove the file and pull the model",
+        is: markers::is_ollama,
+        is_closed: true,
+        layout: Layout::Names {
+            objects: &[
+                (Algorithm::SHA256, "blobs/sha256-+64"),
+                (Algorithm::SHA256, "blobs/sha256:+64"),
+            ],
+            passed: &[("blobs/*-partial", UNFINISHED), ("blobs/*-partial-*", UNFINISHED)],
+        },
+    },
+    Kind {
+        name: "oci",
+        shown: "an OCI image layout",
+        advice: "to fetch it again, copy the image to a new folder",
+        is: markers::is_oci,
+        is_closed: true,
+        layout: Layout::Names { objects: BLOBS, passed: &[] },
+    },
+    Kind {
+        name: "containerd",
+        shown: "a content store of containerd",
+        advice: "to fetch it again, remove the image and pull it",
+        is: markers::is_containerd,
+        is_closed: true,
+        layout: Layout::Names { objects: BLOBS, passed: &[] },
+    },
+    Kind {
+        name: "skopeo",
+        shown: "a folder of skopeo",
+        advice: "to fetch it again, copy the image to a new folder",
+        is: markers::is_skopeo,
+        is_closed: true,
+        layout: Layout::Names {
+            objects: &[(Algorithm::SHA256, "+64")],
+            passed: &[("version", MARK), ("manifest.json", MARK), ("signature-*", MARK)],
+        },
+    },
+    Kind {
+        name: "registry",
+        shown: "a container registry",
+        advice: "to store it again, remove the folder of the blob and push the image",
+        is: markers::is_registry,
+        is_closed: true,
+        layout: Layout::Names {
+            objects: &[
+                (Algorithm::SHA256, "blobs/sha256/=2/+64/data"),
+                (Algorithm::SHA512, "blobs/sha512/=2/+128/data"),
+            ],
+            passed: &[],
+        },
+    },
+    Kind {
+        name: "git-lfs",
+        shown: "objects of git-lfs",
+        advice: "to fetch it again, remove the file and run git lfs fetch",
+        is: markers::is_git_lfs,
+        is_closed: true,
+        layout: Layout::Names { objects: &[(Algorithm::SHA256, "objects/=2/=2/+64")], passed: &[] },
+    },
+    Kind {
+        name: "git-annex",
+        shown: "objects of git-annex",
+        advice: "git annex fsck moves it away, and git annex get fetches it again",
+        is: markers::is_git_annex,
+        is_closed: true,
+        layout: Layout::Annex,
+    },
+    Kind {
+        name: "dvc",
+        shown: "a cache of DVC",
+        advice: "to fetch it again, remove the file and run dvc fetch",
+        is: markers::is_dvc,
+        is_closed: true,
+        layout: Layout::Names {
+            objects: &[(Algorithm::MD5, "+2/+30"), (Algorithm::MD5, "+2/+30.dir")],
+            passed: &[("*.tmp", TEMPORARY)],
+        },
+    },
+    Kind {
+        name: "restic",
+        shown: "a restic repository",
+        advice: "the manual of restic says how to repair a repository",
+        is: markers::is_restic,
+        is_closed: true,
+        layout: Layout::Names {
+            objects: &[
+                (Algorithm::SHA256, "data/=2/+64"),
+                (Algorithm::SHA256, "index/+64"),
+                (Algorithm::SHA256, "keys/+64"),
+                (Algorithm::SHA256, "snapshots/+64"),
+            ],
+            passed: &[("*-tmp-*", TEMPORARY)],
+        },
+    },
+    Kind {
+        name: "cacache",
+        shown: "a cache of npm",
+        advice: "npm cache verify removes it, and npm fetches it again",
+        is: markers::is_cacache,
+        is_closed: true,
+        layout: Layout::Names {
+            objects: &[
+                (Algorithm::SHA512, "content-v2/sha512/+2/+2/+124"),
+                (Algorithm::SHA256, "content-v2/sha256/+2/+2/+60"),
+                (Algorithm::SHA1, "content-v2/sha1/+2/+2/+36"),
+            ],
+            passed: &[],
+        },
+    },
+    Kind {
+        name: "bazel",
+        shown: "a disk cache of Bazel",
+        advice: "Bazel makes it again if it is removed",
+        is: markers::is_bazel,
+        is_closed: false,
+        layout: Layout::Names {
+            objects: &[
+                (Algorithm::SHA256, "cas/=2/+64"),
+                (Algorithm::SHA1, "cas/=2/+40"),
+                (Algorithm::MD5, "cas/=2/+32"),
+            ],
+            passed: &[],
+        },
+    },
+    Kind {
+        name: "bazel-blake3",
+        shown: "a disk cache of Bazel with BLAKE3",
+        advice: "Bazel makes it again if it is removed",
+        is: markers::is_bazel_blake3,
+        is_closed: true,
+        layout: Layout::Names { objects: &[(Algorithm::BLAKE3, "cas/=2/+64")], passed: &[] },
+    },
+    Kind {
+        name: "flatfs",
+        shown: "blocks of IPFS",
+        advice: "to fetch it again, remove the block and pin its content",
+        is: markers::is_flatfs,
+        is_closed: true,
+        layout: Layout::FlatFs,
+    },
+    Kind {
+        name: "apt",
+        shown: "an index of apt by hash",
+        advice: "to fetch it again, remove the file and mirror the archive",
+        is: markers::is_apt,
+        is_closed: true,
+        layout: Layout::Names {
+            objects: &[
+                (Algorithm::SHA256, "by-hash/SHA256/+64"),
+                (Algorithm::SHA512, "by-hash/SHA512/+128"),
+                (Algorithm::SHA1, "by-hash/SHA1/+40"),
+                (Algorithm::MD5, "by-hash/MD5Sum/+32"),
+            ],
+            passed: &[],
+        },
+    },
+    Kind {
+        name: "bagit",
+        shown: "a bag",
+        advice: "to fetch it again, ask the sender of the bag",
+        is: markers::is_bag,
+        is_closed: false,
+        layout: Layout::Bag,
+    },
+];
+
+const BLOBS: &[(Algorithm, &str)] =
+    &[(Algorithm::SHA256, "blobs/sha256/+64"), (Algorithm::SHA512, "blobs/sha512/+128")];
+
+/// A store that was found.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// Its kind.
+    pub kind: &'static Kind,
+    /// Its directory.
+    pub root: PathBuf,
+}
+
+impl Kind {
+    /// The kind with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|it| it.name == name)
+    }
+
+    /// Whether the files in it that no object names would be missed: only a bag says what belongs to it.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.layout, Layout::Bag)
+    }
+}

@@ -1,0 +1,106 @@
+//! The objects of git-annex: `xx/yy/KEY/KEY` (`xxx/yyy` in a bare repository), where KEY is `BACKEND-sSIZE--DIGEST`.
+
+use super::objects::{Object, below, found, not_a_file};
+use crate::algorithm::Algorithm;
+use std::path::PathBuf;
+use treewide_files::Kind;
+use treewide_files::walk::Found;
+
+/// A key, taken apart.
+struct Key<'a> {
+    algorithm: Algorithm,
+    digits: &'a str,
+    size: Option<u64>,
+}
+
+pub(super) fn objects(root: PathBuf) -> impl Iterator<Item = Object> {
+    below(&root, "objects").filter_map(|(entry, inside)| {
+        let Found::File { path, identity, .. } = entry else { return not_a_file(entry) };
+        let mut parts = inside.rsplit('/');
+        let (Some(name), Some(folder)) = (parts.next(), parts.next()) else { return None };
+        if name != folder {
+            return Some(Object::Skipped(path, "not a key of git-annex".into()));
+        }
+        Some(match key(name) {
+            Err(why) => Object::Skipped(path, why),
+            Ok(Key { algorithm, digits, size }) => {
+                match found(path, Kind::Found(identity), algorithm, digits) {
+                    Object::File(mut task) => {
+                        task.about = task.about.size(size);
+                        Object::File(task)
+                    }
+                    other => other,
+                }
+            }
+        })
+    })
+}
+
+fn key(name: &str) -> Result<Key<'_>, String> {
+    let (head, rest) = name.split_once("--").ok_or("not a key of git-annex")?;
+    let mut fields = head.split('-');
+    let backend = fields.next().unwrap_or_default();
+    let mut size = None;
+    for field in fields {
+        match field.split_at_checked(1) {
+            Some(("s", number)) => size = number.parse().ok(),
+            Some(("S" | "C", _)) => {
+                return Err("a chunk, whose key is that of the whole file".into());
+            }
+            _ => {}
+        }
+    }
+    let known = |name: &str| match name {
+        "BLAKE2B160" | "BLAKE2B224" | "BLAKE2B256" | "BLAKE2B384" | "BLAKE2B512" => {
+            Algorithm::tagged(name.as_bytes())
+        }
+        "BLAKE2S160" | "BLAKE2S224" | "BLAKE2S256" => Algorithm::tagged(name.as_bytes()),
+        "SHA256" | "SHA512" | "SHA384" | "SHA224" | "SHA1" | "MD5" => {
+            Algorithm::tagged(name.as_bytes())
+        }
+        "SHA3_224" | "SHA3_256" | "SHA3_384" | "SHA3_512" => Algorithm::tagged(name.as_bytes()),
+        _ => None,
+    };
+    // With an extension of the file after the digest.
+    let with_extension = backend.strip_suffix('E').and_then(known);
+    let algorithm = known(backend).or(with_extension);
+    let algorithm = algorithm.ok_or_else(|| match backend {
+        "WORM" | "URL" => format!("{backend} keys have no digest"),
+        _ => format!("{backend} is a backend that this program does not know"),
+    })?;
+    let digits = match with_extension {
+        Some(_) => rest.split('.').next().unwrap_or_default(),
+        None => rest,
+    };
+    let is_digest = digits.len() == 2 * algorithm.digest_len()
+        && digits.bytes().all(|it| it.is_ascii_hexdigit());
+    match is_digest {
+        true => Ok(Key { algorithm, digits, size }),
+        false => Err(format!("not a digest of {backend}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_has_a_backend_a_length_and_a_digest() {
+        let digest = "a48dbc2e84359deb39b0d976624506d4e9cf44c97494328a7f872b1a6fcce0c0";
+        for (name, expected) in [
+            (format!("SHA256-s15--{digest}"), Some(("sha256", Some(15)))),
+            (format!("SHA256E-s15-m3--{digest}.tar.gz"), Some(("sha256", Some(15)))),
+            (format!("SHA256E-s15--{digest}"), Some(("sha256", Some(15)))),
+            (format!("SHA3_256--{digest}"), Some(("sha3-256", None))),
+            (format!("BLAKE2S256E--{digest}.&c%x"), Some(("blake2s-256", None))),
+            (format!("SHA256-s15-S10-C2--{digest}"), None),
+            (format!("SKEIN256-s15--{digest}"), None),
+            (format!("SHA256-s15--{digest}.txt"), None),
+            ("WORM-s15-m1--a.txt".into(), None),
+            ("no key".into(), None),
+        ] {
+            let found = key(&name).ok().map(|it| (it.algorithm.name(), it.size));
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+}
