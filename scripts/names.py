@@ -55,7 +55,7 @@ def rust() -> set[str]:
 def python(foreign: set[str] = FOREIGN) -> set[str]:
     package = ROOT / "bindings/python/python/treewide"
     found = set[str]()
-    for file in [*package.glob("*.pyi"), *package.glob("[a-z]*.py"), *package.glob("_scale/**/[a-z]*.py")]:
+    for file in [*package.glob("*.pyi"), *package.glob("[a-z]*.py"), *package.glob("_*/**/[a-z]*.py")]:
         if file.stem not in FOREIGN | {"bench"}:
             found.update(public(ast.parse(file.read_text()).body, foreign))
     return found

@@ -22,6 +22,9 @@ pub(crate) fn safetensors(tensors: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
     with_header(serde_json::to_vec(&header).unwrap(), data)
 }
 
+/// Name, shape with the fastest dimension first, type, offset.
+pub(crate) type Info = (Vec<u8>, Vec<u64>, u32, u64);
+
 /// A GGUF file, field by field.
 #[derive(Clone)]
 pub(crate) struct Gguf {
@@ -31,8 +34,7 @@ pub(crate) struct Gguf {
     pub(crate) keys: Option<u64>,
     /// Name, type of the value, value.
     pub(crate) pairs: Vec<(Vec<u8>, u32, Vec<u8>)>,
-    /// Name, shape with the fastest dimension first, type, offset.
-    pub(crate) infos: Vec<(Vec<u8>, Vec<u64>, u32, u64)>,
+    pub(crate) infos: Vec<Info>,
     pub(crate) alignment: usize,
     pub(crate) data: Vec<u8>,
 }

@@ -1,6 +1,6 @@
 //! Headers of GGUF files: what is taken, and each fault.
 
-use crate::files::{Gguf, text};
+use crate::files::{Gguf, Info, text};
 use crate::safetensors::cause;
 use std::io::Cursor;
 use treewide_tensors::header;
@@ -48,7 +48,7 @@ fn gguf_has_shapes_the_other_way_round_and_types_of_ggml() {
 
 #[test]
 fn gguf_of_every_fault_is_refused() {
-    let info = |change: &dyn Fn(&mut (Vec<u8>, Vec<u64>, u32, u64))| {
+    let info = |change: &dyn Fn(&mut Info)| {
         let mut file = file();
         change(&mut file.infos[1]);
         file.bytes()
