@@ -12,6 +12,7 @@ macro_rules! stub {
 
 mod arrow;
 mod buffer;
+mod contents;
 mod digests;
 mod failure;
 mod files;
@@ -39,6 +40,8 @@ mod validity;
 mod _treewide {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::contents::{_dupes, _missing};
     #[pymodule_export]
     use crate::digests::Digests;
     #[pymodule_export]

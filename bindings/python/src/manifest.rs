@@ -67,7 +67,7 @@ type Accepted = (Vec<String>, bool, bool, Option<String>);
 /// The same with files, bytes, the hash of the list and the hash of all facts.
 type Made<'py> = (Ended<'py>, (u64, u64), Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-fn failed(py: Python<'_>, error: Error) -> PyErr {
+pub(crate) fn failed(py: Python<'_>, error: Error) -> PyErr {
     match error.kind() {
         ErrorKind::Read(cause) | ErrorKind::Write(cause) if cause.raw_os_error().is_some() => {
             failure::of_system(py, error.path(), cause)
@@ -120,21 +120,43 @@ fn run<R: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Options, &Cancel, &mut dyn FnMut(Finding)) -> Result<R, Error> + Send,
 ) -> PyResult<(R, Vec<Finding>)> {
+    let work = |options: &Options, cancel: &Cancel| {
+        let mut findings = Vec::new();
+        let each = &mut |finding: Finding| {
+            if finding.verdict.class() != Class::Same {
+                findings.push(finding);
+            }
+        };
+        work(options, cancel, each).map(|result| (result, findings))
+    };
+    run_with(py, threads, progress, work)?.map_err(|error| failed(py, error))
+}
+
+/// Runs `work` with options that can be cancelled.
+pub(crate) fn run_watched<R: Send>(
+    py: Python<'_>,
+    threads: Threads,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Options) -> Result<R, Error> + Send,
+) -> PyResult<Result<R, Error>> {
+    run_with(py, threads, progress, |options, _| work(options))
+}
+
+fn run_with<R: Send>(
+    py: Python<'_>,
+    threads: Threads,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Options, &Cancel) -> Result<R, Error> + Send,
+) -> PyResult<Result<R, Error>> {
     let course = Arc::new(Course::default());
     let options = course.options();
     let work = || {
         threads.run_at_most(|most| {
-            let mut findings = Vec::new();
-            let each = &mut |finding: Finding| {
-                if finding.verdict.class() != Class::Same {
-                    findings.push(finding);
-                }
-            };
             let options = if most == usize::MAX { options } else { options.threads(most) };
-            work(&options, &course.cancel, each).map(|result| (result, findings))
+            work(&options.cancel(&course.cancel), &course.cancel)
         })
     };
-    watched(py, &course, work, |_| course.tell(progress))?.map_err(|error| failed(py, error))
+    watched(py, &course, work, |_| course.tell(progress))
 }
 
 /// Compares a directory with its manifest.

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 
 import pytest
 import treewide
@@ -176,3 +177,61 @@ def test_a_run_that_is_stopped_leaves_nothing(tree):
         with pytest.raises(Stop):
             run(*((root, path) if run is manifest.snapshot else (root,)), progress=stop)
     assert sorted(it.name for it in path.parent.iterdir()) == ["tree"]
+
+
+def test_what_is_there_twice_and_what_is_missing(tree):
+    root, list = tree
+    (root / "copy").write_bytes(b"a" * 100)
+    (root / "again").mkdir()
+    (root / "again/c").write_bytes((root / "sub/c").read_bytes())
+    (root / "again/.hidden").write_bytes((root / "sub/.hidden").read_bytes())
+    time.sleep(0.05)  # longer than a step of the file system's clock
+    manifest.snapshot(root)
+    of_tree, of_list = manifest.dupes(root, similar=80), manifest.dupes(list, similar=80)
+    assert of_tree.files_read == of_list.files_read == 0
+    folders, files = of_list.groups
+    assert (folders.kind, folders.reclaimable, folders.files) == ("folders", 1600, 2)
+    assert [it.path for it in folders.members] == [str(root / "again"), str(root / "sub")]
+    assert (files.kind, files.digest, files.size) == ("files", digest(b"a" * 100), 100)
+    assert files.members[0] == manifest.Member(str(root / "a"), str(list), "claimed", False)
+    assert of_tree.groups[1].members[0].evidence == "metadata"
+    assert (of_list.redundant, of_list.reclaimable) == (3, 1700)
+    (root / "copy").write_bytes(b"b" * 100)
+    checked = manifest.dupes(list, verify="read", threads=2)
+    assert [path for path, _ in checked.changed] == [str(root / "copy")]
+    assert len(checked.groups) == 1
+    gone = manifest.missing(list, root)
+    assert not gone and gone.total_files == 7
+    (root / "a").write_bytes(b"new")
+    gone = manifest.missing(list, root)
+    assert gone
+    assert [(it.path, it.size, it.evidence) for it in gone.files] == [
+        (str(root / "a"), 100, "claimed"),
+        (str(root / "copy"), 100, "claimed"),
+    ]
+    assert len(manifest.missing(root, list, names=True).files) == 2
+    pyarrow = pytest.importorskip("pyarrow")
+    table = of_list.to_arrow()
+    assert table.num_rows == 4
+    assert table.schema.field("digest").type == pyarrow.binary(32)
+    assert gone.to_arrow().column("size").to_pylist() == [100, 100]
+
+
+def test_operands_that_cannot_be_compared_are_refused(tree):
+    root, list = tree
+    manifest.snapshot(root)
+    with pytest.raises(ValueError, match="has the files of"):
+        manifest.dupes(root, list)
+    with pytest.raises(ValueError, match="verify takes None"):
+        manifest.dupes(list, verify="hope")
+    with pytest.raises(ValueError, match="percentage"):
+        manifest.dupes(list, similar=101)
+    with pytest.raises(TypeError, match="at least one"):
+        manifest.dupes()
+    with pytest.raises(TypeError, match="in which it looks"):
+        manifest.missing(list)
+    with pytest.raises(FileNotFoundError):
+        manifest.missing(list, root / "none")
+    (root / "list").write_text("nonsense\n")
+    with pytest.raises(manifest.ManifestError, match="not a checksum line"):
+        manifest.dupes(root / "list")

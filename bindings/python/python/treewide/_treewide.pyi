@@ -18,12 +18,14 @@ __all__ = [
     "__version__",
     "_diff",
     "_digests",
+    "_dupes",
     "_gpu_devices",
     "_gpu_digest",
     "_gpu_hash_many",
     "_gpu_hash_many_to",
     "_list_entries",
     "_make",
+    "_missing",
     "_outboard_create",
     "_outboard_places",
     "_outboard_read",
@@ -525,6 +527,20 @@ def _make(
     progress: FilesDone | None,
 ) -> tuple[Any, ...]: ...
 def _digests(list: Path, /) -> dict[str, bytes]: ...
+def _dupes(
+    operands: list[Path],
+    /,
+    *,
+    empty: bool,
+    ignore_names: bool,
+    similar: int,
+    verify: str | None,
+    threads: int,
+    progress: FilesDone | None,
+) -> tuple[Any, ...]: ...
+def _missing(
+    first: Path, others: list[Path], /, *, names: bool, threads: int, progress: FilesDone | None
+) -> tuple[Any, ...]: ...
 
 # For `treewide.gpu`.
 def _gpu_devices() -> list[tuple[int, str, int | None, str | None]]: ...

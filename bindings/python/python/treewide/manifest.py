@@ -17,17 +17,24 @@ from treewide._arguments import (
     Path as _Path,
     expected_bytes as _expected_bytes,
 )
-from treewide._treewide import ManifestError, _diff, _digests, _make, _verify
+from treewide._treewide import ManifestError, _diff, _digests, _dupes, _make, _missing, _verify
 
 __all__ = [
+    "Duplicates",
     "Evidence",
     "Finding",
+    "Group",
     "Made",
     "ManifestError",
+    "Member",
+    "Missing",
+    "MissingFile",
     "Report",
     "Verdict",
     "diff",
     "digests",
+    "dupes",
+    "missing",
     "snapshot",
     "update",
     "verify",
@@ -287,6 +294,189 @@ def digests(list: _Path, /) -> dict[str, bytes]:
     Raises `ManifestError` if it is damaged, and `OSError` if it cannot be read.
     """
     return _digests(list)
+
+
+@_dataclass(frozen=True)
+class Member:
+    """A file or a folder in a group."""
+
+    #: Its path; below the operand where the directory of that is not here.
+    path: str
+    #: The operand that has it.
+    operand: str
+    #: The evidence of its content. `None` for folders.
+    evidence: Evidence | None
+    #: Whether it is another name of a file before it (a hard link).
+    is_link: bool
+
+
+@_dataclass(frozen=True)
+class Group:
+    """Files with the same content, folders that are equal, or two folders that are similar."""
+
+    kind: _Literal["files", "folders", "similar"]
+    #: The digest of the content; of folders, of names and contents below them; of similar ones, zeros.
+    digest: bytes
+    #: Bytes of one member; of similar folders, the bytes that both have. `None` if no operand says it.
+    size: int | None
+    #: Files of one member; of similar folders, the percentage of the larger one that they share.
+    files: int
+    #: The bytes that become free if one member stays. `None` if no operand says how long the files are.
+    reclaimable: int | None
+    members: tuple[Member, ...]
+
+
+@_dataclass(frozen=True)
+class Duplicates:
+    """Groups, most reclaimable bytes first."""
+
+    groups: tuple[Group, ...]
+    file_groups: int
+    folder_groups: int
+    similar: int
+    #: Files that could go.
+    redundant: int
+    #: The bytes that would become free.
+    reclaimable: int
+    #: Names of files that have another name: hard links.
+    links: int
+    files_read: int
+    bytes_read: int
+    #: With `verify`: files that are not as recorded, and why.
+    changed: list[tuple[str, str]]
+    #: What could not be read, and why.
+    unreadable: list[tuple[str, str]]
+
+    def to_arrow(self) -> _Any:
+        """Return a table of pyarrow with a row for each member of each group."""
+        rows = [(at, group, it) for at, group in enumerate(self.groups) for it in group.members]
+        columns = {
+            "group": [at for at, _, _ in rows],
+            "kind": [group.kind for _, group, _ in rows],
+            "digest": [group.digest for _, group, _ in rows],
+            "size": [group.size for _, group, _ in rows],
+            "reclaimable": [group.reclaimable for _, group, _ in rows],
+            "path": [_os.fsencode(it.path) for _, _, it in rows],
+            "operand": [it.operand for _, _, it in rows],
+            "link": [it.is_link for _, _, it in rows],
+        }
+        kinds = ["int64", "string", "digest", "int64", "int64", "path", "string", "bool_"]
+        return _table(columns, kinds)
+
+
+@_dataclass(frozen=True)
+class MissingFile:
+    """A file whose content no other operand has."""
+
+    path: str
+    #: `None` if its size alone shows that no other has it.
+    digest: bytes | None
+    size: int | None
+    evidence: Evidence
+
+
+@_dataclass(frozen=True)
+class Missing:
+    """Files whose content no other operand has, by their names."""
+
+    files: tuple[MissingFile, ...]
+    #: Files of the first operand.
+    total_files: int
+    files_read: int
+    bytes_read: int
+    #: What could not be read, and why.
+    unreadable: list[tuple[str, str]]
+
+    def __bool__(self) -> bool:
+        """Whether anything is missing, or may be, as it could not be read."""
+        return bool(self.files or self.unreadable)
+
+    def to_arrow(self) -> _Any:
+        """Return a table of pyarrow with a row for each file: path, digest, size, evidence."""
+        columns = {
+            "path": [_os.fsencode(it.path) for it in self.files],
+            "digest": [it.digest for it in self.files],
+            "size": [it.size for it in self.files],
+            "evidence": [it.evidence for it in self.files],
+        }
+        return _table(columns, ["path", "digest", "int64", "string"])
+
+
+def dupes(
+    *operands: _Path,
+    empty: bool = False,
+    ignore_names: bool = False,
+    similar: int = 0,
+    verify: _Literal["metadata", "read"] | None = None,
+    threads: int = 1,
+    progress: _FilesDone | None = None,
+) -> Duplicates:
+    """Find files with the same content, and folders that are equal, in lists, manifests and directories.
+
+    Lists are believed, and no file is read. Of a directory, only files are read that could be the same, and that its
+    manifest `X.b3` next to it does not know. Nothing is changed.
+
+    - `empty`: empty files are also a group.
+    - `ignore_names`: folders are compared by the contents in them alone.
+    - `similar=80`: pairs of folders that share 80 % of the larger one's bytes are also groups.
+    - `verify`: files of lists are looked at first; with `"read"` all are read.
+
+    Raises `ManifestError` if a list cannot be used, `ValueError` if two operands have the same files, and `OSError`.
+    """
+    if verify not in (None, "metadata", "read"):
+        raise ValueError(f"verify takes None, 'metadata' or 'read', not {verify!r}")
+    if not operands:
+        raise TypeError("dupes needs at least one list or directory")
+    if not 0 <= similar <= 100:
+        raise ValueError(f"similar is a percentage from 0 to 100, not {similar!r}")
+    groups, numbers, changed, unreadable = _dupes(
+        [*operands],
+        empty=empty,
+        ignore_names=ignore_names,
+        similar=similar,
+        verify=verify,
+        threads=threads,
+        progress=progress,
+    )
+
+    def group(it: _Any) -> Group:
+        fields: _Any = (*it[:-1], tuple(Member(*member) for member in it[-1]))
+        return Group(*fields)
+
+    fields: _Any = (tuple(map(group, groups)), *numbers, changed, unreadable)
+    return Duplicates(*fields)
+
+
+def missing(
+    first: _Path,
+    /,
+    *others: _Path,
+    names: bool = False,
+    threads: int = 1,
+    progress: _FilesDone | None = None,
+) -> Missing:
+    """Find the files of `first` whose content none of the others has.
+
+    It may have any name there; with `names`, it must be under the same path. Each operand is a list, a manifest or a
+    directory. Of a directory, only files are read that another operand could have.
+
+    Raises `ManifestError` if a list cannot be used, `ValueError` if an operand is named twice, and `OSError`.
+    """
+    if not others:
+        raise TypeError("missing needs a list or directory in which it looks")
+    files, numbers, unreadable = _missing(first, [*others], names=names, threads=threads, progress=progress)
+    fields: _Any = (tuple(MissingFile(*it) for it in files), *numbers, unreadable)
+    return Missing(*fields)
+
+
+def _table(columns: dict[str, _Any], kinds: list[str]) -> _Any:
+    """Make a table of pyarrow. Paths are bytes, as they may not be UTF-8."""
+    import pyarrow  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    own = {"digest": pyarrow.binary(32), "path": pyarrow.binary()}
+    types = [own.get(kind) or getattr(pyarrow, kind)() for kind in kinds]
+    arrays = [pyarrow.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
+    return pyarrow.table(arrays, names=[*columns])
 
 
 def _beside(directory: _Path) -> str:

@@ -19,8 +19,8 @@ use treewide_files::{Options, name::os_path};
 /// Bytes of a record that are the digest.
 const KEY: usize = OUT_LEN;
 
-/// Files of at most this many bytes take what they are long, whatever the system says: it may keep them in its tables.
-const IN_TABLES: u64 = 4096;
+/// Files of fewer bytes count as long as they are: holes in them are few bytes, and asking for each takes time. A guess.
+const WITH_HOLES: u64 = 64 << 10;
 
 /// Looks for duplicates. It reads, and changes nothing.
 #[derive(Clone, Debug)]
@@ -368,7 +368,7 @@ fn path_of(record: &[u8]) -> &[u8] {
 /// The bytes that a file takes: fewer than it is long if it has holes.
 fn on_disk(roots: &Roots, root: usize, name: &[u8], size: u64) -> u64 {
     #[cfg(unix)]
-    if size > IN_TABLES
+    if size >= WITH_HOLES
         && let Some(tree) = roots.all[root].tree()
         && let Ok(name) = os_path(name)
         && let Ok(there) = tree.dir().join(name).symlink_metadata()

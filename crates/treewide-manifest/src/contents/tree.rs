@@ -1,5 +1,6 @@
 //! A directory: what is in it now, and which digests its manifest knows.
 
+use crate::ahead::Ahead;
 use crate::contents::facts::{Facts, Inode};
 use crate::contents::root::{EMPTY, Each, Kind};
 use crate::error::Error;
@@ -9,9 +10,13 @@ use crate::format::record::{FileRecord, Record, What};
 use crate::format::rules::{Globs, Rules};
 use crate::run::verdict::Evidence;
 use crate::tree::scan::{Own, Scan, Scanned, There};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide_files::{Identity, Options, Stamp};
+
+/// Batches of a walk that are ready, at most.
+const READY: usize = 16;
 
 /// What is below a directory, in the order of names.
 #[derive(Debug)]
@@ -63,8 +68,13 @@ impl Tree {
             manifest: list,
             known: 0,
         };
-        let scan = Scan::new(dir, &rules, &Globs::default(), Own::default())?;
-        for found in scan.stamps(rules.follow) {
+        // Half of the time is for the walk, and half for the metadata of each file.
+        let mut scan = Scan::new(dir, &rules, &Globs::default(), Own::default())?;
+        let mut ahead = Ahead::new("walk", READY, move |found| {
+            *found = scan.next();
+            if found.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        while let Some(found) = ahead.next().and_then(Option::take) {
             if tree.items.len().is_multiple_of(4096) && options.is_cancelled() {
                 return Err(Error::cancelled());
             }
@@ -84,7 +94,11 @@ impl Tree {
                 record = Some(next?);
             }
             let record = record.as_ref().filter(|it| it.name == entry.name());
-            let what = match (entry.what, entry.stamp) {
+            let stamp = match entry.what {
+                There::File(_) => Stamp::at(&entry.path, rules.follow).ok(),
+                _ => None,
+            };
+            let what = match (entry.what, stamp) {
                 (There::File(identity), Some(stamp)) => {
                     let (digest, evidence) = match record {
                         _ if stamp.len == 0 => (Some(EMPTY), Evidence::Metadata),
@@ -110,6 +124,10 @@ impl Tree {
             };
             let name = entry.name().strip_suffix(b"/").unwrap_or(entry.name()).into();
             tree.items.push(Item { name, what });
+        }
+        if ahead.end().is_none() {
+            let cause = "the walk ended early; run it again";
+            return Err(Error::read(dir, std::io::Error::other(cause)));
         }
         Ok(tree)
     }
