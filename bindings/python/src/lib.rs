@@ -11,6 +11,7 @@ macro_rules! stub {
 }
 
 mod arrow;
+mod block;
 mod buffer;
 mod contents;
 mod digests;

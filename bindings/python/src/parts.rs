@@ -14,6 +14,7 @@ use treewide::hazmat::{ChainingValue, HasherExt};
 use treewide::parts::{self, AbsorbError, Absorbed, MAX_OBJECT, Part};
 use treewide::{CHUNK_LEN, Hasher, Mode};
 
+use crate::block::{Indices, runs};
 use crate::buffer::{self, Items};
 use crate::files;
 use crate::mode::mode;
@@ -173,6 +174,33 @@ impl Parts {
         added.map(counts).map_err(|error| refused(py, error))
     }
 
+    /// Hashes a block of the tensor that the input is: `data` has its items in order, of `item` bytes each. `shape` is that
+    /// of the tensor; `indices` has the indices of each dimension, as pairs of a start and a count.
+    #[pyo3(signature = (data, item, shape, indices, /))]
+    fn _hash_block(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        item: u64,
+        shape: Vec<u64>,
+        indices: Vec<Indices>,
+    ) -> PyResult<(u64, u64)> {
+        let added = buffer::with(data, Items::Any, |data| {
+            py.detach(|| {
+                let runs = runs(item, &shape, &indices)?;
+                let expected: u64 = runs.iter().map(|run| run.end - run.start).sum();
+                if expected != data.len() as u64 {
+                    return Err(format!("{} bytes are here, and {expected} should be", data.len()));
+                }
+                let mut mine = parts::Parts::new(self.total, self.mode).of_object(&self.object);
+                let added = mine.hash_runs(data, runs).and_then(|_| self.lock().absorb(&mine));
+                Ok(added)
+            })
+            .map_err(PyValueError::new_err)
+        })?;
+        added.map(counts).map_err(|error| refused(py, error))
+    }
+
     /// Hashes a range of an open file, for `treewide.scale`. Returns whether the file has all of it; only then it is added.
     ///
     /// Reading in Rust, because a tile that stays in the cache is small: Python takes as long for each as hashing does. A
@@ -279,6 +307,23 @@ impl Parts {
             read.map_err(|error| PyValueError::new_err(error.to_string()))
         })?;
         Ok(Self::of(parts, mode))
+    }
+
+    /// The parts of many inputs of the plain mode as one message.
+    #[staticmethod]
+    #[pyo3(signature = (parts, /))]
+    fn _pack<'py>(py: Python<'py>, parts: Vec<PyRef<'py, Self>>) -> Bound<'py, PyBytes> {
+        let parts: Vec<_> = parts.iter().map(|parts| parts.copied(py)).collect();
+        PyBytes::new(py, &py.detach(|| parts::Parts::pack(Mode::PLAIN, &parts)))
+    }
+
+    /// What `_pack` saved.
+    #[staticmethod]
+    #[pyo3(signature = (data, /))]
+    fn _unpack(py: Python<'_>, data: &[u8]) -> PyResult<Vec<Self>> {
+        let read = py.detach(|| parts::Parts::unpack(data, Mode::PLAIN));
+        let read = read.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(read.into_iter().map(|parts| Self::of(parts, Mode::PLAIN)).collect())
     }
 
     #[doc = stub!("Parts.copy")]

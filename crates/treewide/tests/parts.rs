@@ -280,12 +280,51 @@ fn bytes_inside_of_a_chunk_are_compared() {
     assert_eq!(parts.unchecked(), [0..1024, 1024..1300]);
     let error = parts.hash(&input[1300..4096], 1300).expect_err("the chunk was another one");
     assert!(matches!(&error, AbsorbError::Clash { here, .. } if here.contains(&1100)), "{error}");
+    // With bytes that completed a chunk: of replicas, one that was cut in the same place.
+    let mut replicas = fresh();
+    for range in [0..1500, 0..1500, 1500..5000, 1500..5000] {
+        let mut one = fresh();
+        one.hash(slice(&input, &range), range.start).unwrap();
+        replicas.absorb(&one).expect("the same bytes");
+    }
+    assert_eq!(replicas.unchecked(), []);
+    let mut one = fresh();
+    one.hash(&wrong[1100..1900], 1100).unwrap();
+    let error = replicas.absorb(&one).expect_err("two bytes differ");
+    assert_eq!(error, AbsorbError::Clash { here: 1100..1201, there: 1100..1201 });
     // What is forgotten is missing, with the rest of its chunk.
     parts.forget(1100..1101);
     assert!(parts.missing().iter().any(|gap| gap.start <= 1100 && gap.end > 1300));
     parts.hash(&input, 0).unwrap();
     assert_eq!(parts.finish().unwrap(), hash(&input));
     Tally::new("parts/bytes inside of a chunk are compared").case();
+}
+
+#[test]
+fn parts_of_many_inputs_are_one_message() {
+    let mut random = Random::new(75);
+    let mode = Mode::KeyedHash([3; 32]);
+    let all: Vec<Parts> = (0..40)
+        .map(|number: u8| {
+            let input = random.bytes(usize::from(number) * 300);
+            let mut parts = Parts::new(input.len() as u64, mode.mode()).of_object(&[number]);
+            for range in random_cuts(&mut random, input.len() as u64).into_iter().take(2) {
+                parts.hash(slice(&input, &range), range.start).unwrap();
+            }
+            parts
+        })
+        .collect();
+    let message = Parts::pack(mode.mode(), &all);
+    let alone: usize = all.iter().map(|parts| parts.to_bytes().len()).sum();
+    assert_eq!(message.len(), alone - 39 * (42 + 32));
+    let back = Parts::unpack(&message, mode.mode()).unwrap();
+    assert!(back.iter().map(Parts::to_bytes).eq(all.iter().map(Parts::to_bytes)));
+    assert!(matches!(Parts::from_bytes(&message, mode.mode()), Err(PartsError::Length(_))));
+    for len in 0..message.len() {
+        assert!(Parts::unpack(&message[..len], mode.mode()).is_err(), "{len} bytes");
+    }
+    assert_eq!(Parts::unpack(&Parts::pack(mode.mode(), []), mode.mode()).unwrap().len(), 0);
+    assert_eq!(Parts::unpack(&message, treewide::Mode::PLAIN).unwrap_err(), PartsError::Mode);
 }
 
 #[test]

@@ -660,6 +660,9 @@ class Parts:
         beyond the end of the input; `Clash` if bytes that were there have another value. Nothing is added then.
         """
 
+    def _hash_block(
+        self, data: Bytes, item: int, shape: Sequence[int], indices: Sequence[Sequence[tuple[int, int]]], /
+    ) -> tuple[int, int]: ...
     def _hash_file(self, handle: int, start: int, stop: int, /) -> bool: ...
     def push(self, start: int, stop: int, value: bytes, /) -> tuple[int, int]:
         """Add a part that was hashed elsewhere: a range that `subtrees` returns, with its value of 32 bytes."""
@@ -699,6 +702,10 @@ class Parts:
         Bytes of chunks that are not whole are in them as they are: at most 1,023 at each end of a range.
         """
 
+    @staticmethod
+    def _pack(parts: list[Parts], /) -> bytes: ...
+    @staticmethod
+    def _unpack(data: bytes, /) -> list[Parts]: ...
     @classmethod
     def from_bytes(cls, data: Bytes, /, *, key: Bytes | None = None, derive_key_context: str | None = None) -> Parts:
         """Return what `to_bytes` saved. `key` and `derive_key_context` are those of the worker.

@@ -15,8 +15,10 @@ use crate::spec::{CHUNK_LEN, OUT_LEN};
 
 const MAGIC: &[u8; 8] = b"tw-parts";
 const VERSION: u8 = 2;
-/// Bytes before the name of the object.
-const HEAD: usize = 78;
+/// Bytes that all inputs of a message have together.
+const HEAD: usize = 42;
+/// Bytes of an input before the name of the object.
+const BODY: usize = 36;
 /// Bytes of a part.
 const PART: usize = 48;
 /// Bytes of a fragment before its own.
@@ -82,14 +84,32 @@ impl Parts {
     ///
     /// The last field finds accidents, not attackers: an attacker who can change parts can change this field too.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let (flags, key) = tag(&self.mode);
-        let (count, waiting) = (self.nodes.tops().count(), self.nodes.pending().count());
-        let fragments: usize = self.fragments.iter().map(|it| FRAGMENT + it.bytes.len()).sum();
-        let parts = PART * (count + waiting) + fragments;
-        let mut out = Vec::with_capacity(HEAD + self.object.len() + parts + OUT_LEN);
-        out.extend(MAGIC);
+        Self::pack(self.mode, [self])
+    }
+
+    /// Saves the parts of many inputs as one message: what [`to_bytes`](Self::to_bytes) writes, with the fields from offset
+    /// 42 up to the last one for each input.
+    ///
+    /// # Panics
+    /// If one of them has another mode than `mode`.
+    pub fn pack<'a>(mode: Mode, parts: impl IntoIterator<Item = &'a Self>) -> Vec<u8> {
+        let (flags, key) = tag(&mode);
+        let mut out = Vec::from(MAGIC);
         out.extend([VERSION, flags]);
         out.extend(key);
+        for parts in parts {
+            assert!(tag(&parts.mode) == (flags, key), "parts of one mode");
+            parts.write(&mut out);
+        }
+        let check = hash(&out);
+        out.extend(check.as_bytes());
+        out
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let (count, waiting) = (self.nodes.tops().count(), self.nodes.pending().count());
+        let fragments: usize = self.fragments.iter().map(|it| FRAGMENT + it.bytes.len()).sum();
+        out.reserve(BODY + self.object.len() + PART * (count + waiting) + fragments + OUT_LEN);
         out.extend(self.total.to_le_bytes());
         out.extend((self.object.len() as u32).to_le_bytes());
         out.extend((count as u64).to_le_bytes());
@@ -106,9 +126,6 @@ impl Parts {
             out.extend((fragment.bytes.len() as u16).to_le_bytes());
             out.extend(&fragment.bytes);
         }
-        let check = hash(&out);
-        out.extend(check.as_bytes());
-        out
     }
 
     /// Restores what [`to_bytes`](Self::to_bytes) saved, in the mode in which it was hashed.
@@ -118,6 +135,16 @@ impl Parts {
     /// theirs. The check is not a signature: parts of a liar give another digest, which [`absorb`](Self::absorb) only
     /// notices where someone else hashed the same bytes.
     pub fn from_bytes(bytes: &[u8], mode: Mode) -> Result<Self, PartsError> {
+        let [parts] = <[Self; 1]>::try_from(Self::unpack(bytes, mode)?)
+            .map_err(|_| PartsError::Length(bytes.len()))?;
+        Ok(parts)
+    }
+
+    /// Restores what [`pack`](Self::pack) saved, in its order.
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Self::from_bytes).
+    pub fn unpack(bytes: &[u8], mode: Mode) -> Result<Vec<Self>, PartsError> {
         if !bytes.starts_with(MAGIC) {
             return Err(PartsError::NotParts);
         }
@@ -127,46 +154,73 @@ impl Parts {
             None => return Err(PartsError::Length(bytes.len())),
         }
         let wrong_length = PartsError::Length(bytes.len());
-        if bytes.len() < HEAD + OUT_LEN {
-            return Err(wrong_length);
+        let (body, check) = bytes.split_last_chunk::<OUT_LEN>().ok_or(wrong_length)?;
+        let (head, mut rest) = body.split_at_checked(HEAD).ok_or(wrong_length)?;
+        // Lengths first: of a message that was cut off they say more than the check.
+        let mut bodies = Vec::new();
+        while !rest.is_empty() {
+            let body = Body::split(&mut rest).ok_or(wrong_length)?;
+            bodies.push(body);
         }
-        let object_len = u32::from_le_bytes(take(bytes, 50)) as usize;
-        let [total, count, waiting, fragments] =
-            [42, 54, 62, 70].map(|at| u64::from_le_bytes(take(bytes, at)));
-        // The bytes are there that the numbers ask for, so nothing is allocated that was not received.
-        let parts = (bytes.len() - HEAD - OUT_LEN).checked_sub(object_len);
-        let parts = parts.and_then(|it| it.checked_sub(usize::try_from(fragments).ok()?));
-        let parts = parts.ok_or(wrong_length)?;
-        let fits = count.checked_add(waiting) == Some((parts / PART) as u64);
-        if object_len > MAX_OBJECT || parts % PART != 0 || !fits {
-            return Err(wrong_length);
-        }
-        let (body, check) = bytes.split_at(bytes.len() - OUT_LEN);
         if hash(body) != *check {
             return Err(PartsError::Damaged);
         }
-        if (body[9], take(body, 10)) != tag(&mode) {
+        if (head[9], take(head, 10)) != tag(&mode) {
             return Err(PartsError::Mode);
         }
+        // The check matches, but no one may have written such parts.
+        bodies.iter().map(|body| body.parts(mode).ok_or(PartsError::Damaged)).collect()
+    }
+}
 
-        // The check matches, but no one writes such parts.
-        let (object, rest) = body[HEAD..].split_at(object_len);
-        let (parts, fragments) = rest.split_at(parts);
-        let parts = parts.as_chunks::<PART>().0.iter().map(|bytes| part(bytes, total));
-        let mut tops = parts.collect::<Option<Vec<Part>>>().ok_or(PartsError::Damaged)?;
-        let pending = tops.split_off(count as usize);
+/// The fields of one input.
+struct Body<'a> {
+    total: u64,
+    object: &'a [u8],
+    tops: &'a [[u8; PART]],
+    pending: &'a [[u8; PART]],
+    fragments: &'a [u8],
+}
+
+impl<'a> Body<'a> {
+    /// Takes the next one off `rest`, if all bytes are there that its numbers ask for: nothing is allocated that was not
+    /// received.
+    fn split(rest: &mut &'a [u8]) -> Option<Self> {
+        let mut bytes = |len: u64| {
+            let (bytes, after) = rest.split_at_checked(usize::try_from(len).ok()?)?;
+            *rest = after;
+            Some(bytes)
+        };
+        let numbers = bytes(BODY as u64)?;
+        let [total, tops, pending, fragments] =
+            [0, 12, 20, 28].map(|at| u64::from_le_bytes(take(numbers, at)));
+        let object = u32::from_le_bytes(take(numbers, 8));
+        if object as usize > MAX_OBJECT {
+            return None;
+        }
+        let object = bytes(object.into())?;
+        let mut parts = |count: u64| Some(bytes(count.checked_mul(PART as u64)?)?.as_chunks().0);
+        let (tops, pending) = (parts(tops)?, parts(pending)?);
+        Some(Self { total, object, tops, pending, fragments: bytes(fragments)? })
+    }
+
+    fn parts(&self, mode: Mode) -> Option<Parts> {
+        let total = self.total;
+        let read = |parts: &[[u8; PART]]| -> Option<Vec<Part>> {
+            parts.iter().map(|bytes| part(bytes, total)).collect()
+        };
+        let (tops, pending) = (read(self.tops)?, read(self.pending)?);
         if !tops.is_sorted_by(|left, right| left.range.end <= right.range.start)
             || !are_waiting(&pending, &tops, total)
         {
-            return Err(PartsError::Damaged);
+            return None;
         }
-        let fragments = in_order(fragments, total).ok_or(PartsError::Damaged)?;
-        Ok(Self {
+        Some(Parts {
             total,
             mode,
-            object: object.to_vec(),
+            object: self.object.to_vec(),
             nodes: Nodes::from_sorted(tops, pending),
-            fragments: Fragments::from_sorted(fragments),
+            fragments: Fragments::from_sorted(in_order(self.fragments, total)?),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes of incomplete chunks: runs that begin or end inside a chunk leave them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::spec::CHUNK_LEN;
@@ -25,11 +25,17 @@ impl Fragment {
 pub(super) struct Fragments {
     /// By the start of the chunk.
     chunks: BTreeMap<u64, Vec<Fragment>>,
+    /// Bytes of chunks that became whole: other fragments of them are compared with these.
+    whole: BTreeMap<u64, Vec<u8>>,
 }
 
 /// Chunks that fragments were added to: their fragments from now on.
 #[derive(Default)]
-pub(super) struct Joined(BTreeMap<u64, Vec<Fragment>>);
+pub(super) struct Joined {
+    chunks: BTreeMap<u64, Vec<Fragment>>,
+    /// Whole chunks some bytes of which came again.
+    again: BTreeSet<u64>,
+}
 
 impl Fragments {
     /// Of fragments that `bytes` has checked.
@@ -38,7 +44,7 @@ impl Fragments {
         for fragment in fragments {
             chunks.entry(chunk_of(fragment.start)).or_default().push(fragment);
         }
-        Self { chunks }
+        Self { chunks, whole: BTreeMap::new() }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Fragment> {
@@ -64,7 +70,11 @@ impl Fragments {
         bytes: &[u8],
     ) -> Result<(), Range<u64>> {
         let chunk = chunk_of(start);
-        let held = joined.0.entry(chunk);
+        if let Some(whole) = self.whole.get(&chunk) {
+            joined.again.insert(chunk);
+            return equal((chunk, whole), (start, bytes));
+        }
+        let held = joined.chunks.entry(chunk);
         let held =
             held.or_insert_with(|| self.chunks.get(&chunk).map_or_else(Vec::new, Vec::clone));
         let end = start + bytes.len() as u64;
@@ -72,19 +82,7 @@ impl Fragments {
             ..held.partition_point(|it| it.start <= end);
         let mut all = Fragment { start, bytes: bytes.to_vec() };
         for other in &held[touching.clone()] {
-            let both = other.start.max(start)..other.range().end.min(end);
-            if both.start < both.end {
-                let part = |of: &[u8], from: u64| {
-                    of[(both.start - from) as usize..(both.end - from) as usize].to_vec()
-                };
-                let (here, there) = (part(&other.bytes, other.start), part(bytes, start));
-                let mut differ = (both.start..).zip(here.iter().zip(&there));
-                let mut differ = differ.by_ref().filter(|(_, (here, there))| here != there);
-                if let Some((first, _)) = differ.next() {
-                    let last = differ.last().map_or(first, |(at, _)| at);
-                    return Err(first..last + 1);
-                }
-            }
+            equal((other.start, &other.bytes), (start, bytes))?;
             if other.start < all.start {
                 let before = (all.start - other.start) as usize;
                 all.bytes.splice(..0, other.bytes[..before].iter().copied());
@@ -99,9 +97,18 @@ impl Fragments {
         Ok(())
     }
 
-    /// Puts what was joined in its place.
-    pub(super) fn set(&mut self, joined: Joined) {
-        for (chunk, fragments) in joined.0 {
+    /// The whole chunks some bytes of which came again.
+    pub(super) fn again(&self, joined: &Joined) -> impl Iterator<Item = (Range<u64>, &[u8])> {
+        joined.again.iter().map(|chunk| {
+            let bytes = &self.whole[chunk][..];
+            (*chunk..*chunk + bytes.len() as u64, bytes)
+        })
+    }
+
+    /// Puts what was joined in its place, and keeps the chunks that became whole by it.
+    pub(super) fn set(&mut self, joined: Joined, whole: Vec<Fragment>) {
+        self.whole.extend(whole.into_iter().map(|chunk| (chunk.start, chunk.bytes)));
+        for (chunk, fragments) in joined.chunks {
             if fragments.is_empty() {
                 self.chunks.remove(&chunk);
             } else {
@@ -114,18 +121,20 @@ impl Fragments {
     pub(super) fn forget(&mut self, range: &Range<u64>) {
         let touching: Vec<u64> = self.chunks(&(chunk_of(range.start)..range.end)).collect();
         touching.iter().for_each(|chunk| _ = self.chunks.remove(chunk));
+        // More than the range may be forgotten with its nodes.
+        self.whole.clear();
     }
 }
 
 impl Joined {
     /// Drops the fragments of a chunk.
     pub(super) fn drop_chunk(&mut self, chunk: u64) {
-        self.0.insert(chunk, Vec::new());
+        self.chunks.insert(chunk, Vec::new());
     }
 
     /// Takes out the chunks that are whole now, in an input of `total` bytes.
     pub(super) fn take_whole(&mut self, total: u64) -> Vec<Fragment> {
-        let fragments = self.0.iter_mut();
+        let fragments = self.chunks.iter_mut();
         let whole = fragments.filter_map(|(chunk, fragments)| match fragments.as_slice() {
             [only] if only.bytes.len() as u64 == CHUNK.min(total - chunk) => fragments.pop(),
             _ => None,
@@ -134,7 +143,25 @@ impl Joined {
     }
 
     pub(super) fn chunks(&self) -> impl Iterator<Item = u64> {
-        self.0.keys().copied()
+        self.chunks.keys().copied()
+    }
+}
+
+/// Compares the bytes that both have. `Err` has the first and the last that differ.
+fn equal(here: (u64, &[u8]), there: (u64, &[u8])) -> Result<(), Range<u64>> {
+    let ends = [here, there].map(|(start, bytes)| start + bytes.len() as u64);
+    let both = here.0.max(there.0)..ends[0].min(ends[1]);
+    if both.is_empty() {
+        return Ok(());
+    }
+    fn part<'a>((start, bytes): (u64, &'a [u8]), both: &Range<u64>) -> &'a [u8] {
+        &bytes[(both.start - start) as usize..(both.end - start) as usize]
+    }
+    let (here, there) = (part(here, &both), part(there, &both));
+    let differ = |at: &u64| here[(at - both.start) as usize] != there[(at - both.start) as usize];
+    match (both.clone().find(differ), both.clone().rfind(differ)) {
+        (Some(first), Some(last)) => Err(first..last + 1),
+        _ => Ok(()),
     }
 }
 
@@ -147,6 +174,8 @@ pub(super) fn chunk_of(at: u64) -> u64 {
 impl zeroize::Zeroize for Fragments {
     fn zeroize(&mut self) {
         self.chunks.values_mut().flatten().for_each(|it| it.bytes.zeroize());
+        self.whole.values_mut().for_each(|bytes| bytes.zeroize());
         self.chunks.clear();
+        self.whole.clear();
     }
 }

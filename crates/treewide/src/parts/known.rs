@@ -23,8 +23,8 @@ const CHUNK: u64 = CHUNK_LEN as u64;
 
 /// Parts of an input that are hashed so far, in no particular order.
 ///
-/// It holds 56 bytes for each part, in a map. [`compact`](Self::compact) merges neighbours. Of a chunk that is not there
-/// whole it holds the bytes.
+/// It holds 56 bytes for each part, in a map. [`compact`](Self::compact) merges neighbours. Of a chunk that was cut it
+/// holds the bytes.
 #[derive(Clone)]
 pub struct Parts {
     pub(super) total: u64,
@@ -212,9 +212,11 @@ impl Parts {
         let mut chunks = Runs::new(&self.mode, self.total);
         let whole = joined.take_whole(self.total);
         whole.iter().for_each(|chunk| chunks.node(chunk.range(), &chunk.bytes));
+        // A chunk that is compared by its bytes is there for its sibling to be compared, too.
+        self.fragments.again(&joined).for_each(|(range, bytes)| chunks.node(range, bytes));
         nodes.extend(chunks.finish());
         let added = self.nodes.add(self.total, &self.mode, nodes, waiting)?;
-        self.fragments.set(joined);
+        self.fragments.set(joined, whole);
         // What was held is new no more when its chunk is whole.
         let new = added.new + self.loose(&touched) - before;
         Ok(Absorbed { new, again: given - new })
