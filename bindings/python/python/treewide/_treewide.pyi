@@ -656,8 +656,8 @@ class Parts:
         """Hash the bytes that stand at byte `at` of the input, and add their parts.
 
         The range may begin and end anywhere: bytes of a chunk of 1,024 are held until the chunk is whole. Returns how
-        many bytes were new, and how many were there already, and were the same. Raises `ValueError` if the range reaches
-        beyond the end of the input; `Clash` if bytes that were there have another value. Nothing is added then.
+        many bytes were new, and how many were there already, and were the same. Raises `ValueError` if the range
+        reaches beyond the end of the input; `Clash` if bytes that were there have another value. Nothing is added then.
         """
 
     def _hash_block(

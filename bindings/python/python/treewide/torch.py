@@ -1,6 +1,6 @@
 """Digests of the weights of a model in PyTorch, the same on one laptop and on many GPUs, whatever the sharding.
 
-`digests(model)` gives the digest of each *full* tensor. It is that of `treewide.safetensors.tensors` of the saved model.
+`digests(model)` gives the digest of each *full* tensor, as `treewide.safetensors.tensors` gives it of the saved model.
 Each rank hashes what it has, and sends some kilobytes. It needs PyTorch 2.5 or newer.
 
 Digests are of bytes, not of values: NaNs with other bits differ, and so do 0.0 and -0.0. Weights that were cast,
@@ -11,7 +11,12 @@ from collections.abc import Mapping as _Mapping
 from os import PathLike as _PathLike
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any, Literal as _Literal
 
-from treewide._tensors.lists import Report as _Report, TensorDigest as _TensorDigest, compare as _compare, read_list as _read_list
+from treewide._tensors.lists import (
+    Report as _Report,
+    TensorDigest as _TensorDigest,
+    compare as _compare,
+    read_list as _read_list,
+)
 
 if _TYPE_CHECKING:
     import torch

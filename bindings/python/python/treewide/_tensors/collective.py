@@ -1,7 +1,7 @@
 """The collective: each rank hashes its shards, sends parts to the rank that merges the tensor, and all get all digests.
 
 ```text
-table of each rank    (name, kind, mesh, placements) -> digest; one all-gather of 40 bytes. All the same: nothing is sent
+table of each rank    (name, kind, mesh, placements) -> digest; one all-gather of 40 bytes, if all are the same
 each rank             the runs of its shard -> parts, and the bytes at their ends
 all-to-all            parts to the rank that merges the tensor, which all ranks know from the tables
 all-gather            32 bytes of each tensor
@@ -69,9 +69,9 @@ def _mesh_of(mesh: Any) -> _Mesh:
 def _placement_of(it: Any) -> Placement:
     # First, as it is a shard for some versions of PyTorch.
     if isinstance(it, _StridedShard):
-        return Placement(it.dim, it.split_factor)
+        return Placement(int(it.dim), int(it.split_factor))
     if type(it) is Shard:
-        return Placement(it.dim)
+        return Placement(int(it.dim))
     if isinstance(it, Replicate):
         return Placement(-1)
     if isinstance(it, Partial):
@@ -121,7 +121,7 @@ def bytes_of(tensor: torch.Tensor) -> torch.Tensor:
         raise ValueError(f"a tensor of the layout {tensor.layout} has no bytes in row-major order")
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
         raise TypeError(
-            f"{type(tensor).__name__} is a tensor of a library: hash the tensors that it consists of (`__tensor_flatten__`)"
+            f"{type(tensor).__name__} is a tensor of a library: hash the tensors inside it (`__tensor_flatten__`)"
         )
     if tensor.is_quantized:
         raise TypeError(f"a quantized tensor ({tensor.dtype}) has bytes and scales: hash `int_repr()` and the scales")
@@ -144,7 +144,9 @@ class _Group:
             self.rank, self.members = dist.get_rank(group), dist.get_process_group_ranks(group or dist.group.WORLD)
             if self.rank < 0:
                 raise ValueError(f"rank {dist.get_rank()} is not in the group, so it cannot take part")
-            config = str(dist.get_backend_config(group)) if hasattr(dist, "get_backend_config") else dist.get_backend(group)
+            config = (
+                str(dist.get_backend_config(group)) if hasattr(dist, "get_backend_config") else dist.get_backend(group)
+            )
             on_cpu = "gloo" in config or "mpi" in config
             self.device = torch.device("cpu") if on_cpu else torch.device("cuda", torch.cuda.current_device())
         self.world = len(self.members)
@@ -252,10 +254,8 @@ def _check(group: _Group, known: Mapping[str, Sequence[_Known]]) -> None:
         first = all_[0]
         for other in all_:
             if other.line.kind != first.line.kind:
-                (a, here), (b, there) = ((group.members[it.ranks[0]], it.line.kind) for it in (first, other))
-                raise ValueError(
-                    f"{name} is {here.dtype} {list(here.shape)} on rank {a}, and {there.dtype} {list(there.shape)} on rank {b}"
-                )
+                here, there = (f"{it.line.kind} on rank {group.members[it.ranks[0]]}" for it in (first, other))
+                raise ValueError(f"{name} is {here}, and {there}")
             for rank in other.line.mesh.ranks if other.line.mesh is not None else ():
                 if rank in places and places[rank] not in other.ranks:
                     raise ValueError(f"{name} is on a mesh with rank {rank}, and that rank does not have it so")
@@ -287,7 +287,9 @@ def _is_lead(group: _Group, line: _Line) -> bool:
 
 def _by_rows(tensor: torch.Tensor) -> torch.Tensor:
     """Return a tensor whose shards are rows, by one all-to-all, if they were not."""
-    if isinstance(tensor, DTensor) and any(isinstance(it, (Shard, _StridedShard)) and it.dim for it in tensor.placements):
+    if isinstance(tensor, DTensor) and any(
+        isinstance(it, (Shard, _StridedShard)) and it.dim for it in tensor.placements
+    ):
         rows = [Shard(0) if isinstance(it, (Shard, _StridedShard)) else it for it in tensor.placements]
         with torch.no_grad():
             return tensor.redistribute(placements=rows)
@@ -299,7 +301,8 @@ def _hash(tensor: torch.Tensor, line: _Line, rank: int, identity: bytes = b"") -
     version = local._version
     known = Parts(line.kind.nbytes, object=identity)
     indices = _indices(line.kind.stored, line.mesh, line.placements, rank)
-    known._hash_block(bytes_of(local), line.kind.item, line.kind.stored, indices)
+    data: Any = bytes_of(local)
+    known._hash_block(data, line.kind.item, line.kind.stored, indices)
     # PyTorch counts changes in place. Kernels of others do not.
     if local._version != version:
         raise ValueError("the tensor changed while it was hashed")
@@ -334,7 +337,9 @@ def _read(message: bytes) -> Iterator[tuple[int, Parts]]:
     return zip(numbers, Parts._unpack(message[4 + 4 * count :]), strict=True)
 
 
-def digests_of(state: Mapping[str, torch.Tensor], group: Any, replicas: Replicas, rows: Rows) -> dict[str, TensorDigest]:
+def digests_of(
+    state: Mapping[str, torch.Tensor], group: Any, replicas: Replicas, rows: Rows
+) -> dict[str, TensorDigest]:
     """Return the digest of each full tensor, the same on all ranks of the group."""
     ranks = _Group(group)
     by_rows = rows == "redistribute" or (rows == "auto" and not ranks.is_one and ranks.device.type == "cuda")
@@ -346,7 +351,7 @@ def digests_of(state: Mapping[str, torch.Tensor], group: Any, replicas: Replicas
             if by_rows:
                 held[name] = _by_rows(held[name])
             lines[name] = _line_of(held[name])
-        except Exception as error:  # noqa: BLE001  # all ranks raise it, below
+        except Exception as error:  # all ranks raise it, below
             problem = problem or f"{name}: {error}"
     known = _tables(ranks, lines, problem)
     # All ranks have the same tables, so all raise the same here.
@@ -362,7 +367,7 @@ def digests_of(state: Mapping[str, torch.Tensor], group: Any, replicas: Replicas
             continue
         try:
             hashed = _hash(held[name], line, ranks.me)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             problem = f"{name}: {error}"
             break
         numbers[merger[name]].append(number)

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from treewide._tensors.layouts import Indices
 from treewide._tensors.lists import TensorDigest
 from treewide._treewide import Clash, Parts, digest
 
@@ -86,6 +85,10 @@ class Kind(NamedTuple):
     stored: tuple[int, ...]
     item: int
 
+    def __str__(self) -> str:
+        """Return the type and the shape, as in `F32[2,3]`."""
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
     @property
     def nbytes(self) -> int:
         """The bytes of the full tensor."""
@@ -99,7 +102,7 @@ class Kind(NamedTuple):
 def kind_of(tensor: Any, shape: Sequence[int], dtype: str | None = None) -> Kind:
     """Return the kind of the full tensor, of `shape` in items, that `tensor` is a piece of.
 
-    Raises `TypeError` if the type has no name in safetensors, and none is given.
+    Raises `TypeError` if the type has no name in safetensors, and none is given; `ValueError` for an impossible shape.
     """
     item = tensor.element_size() if hasattr(tensor, "element_size") else _viewed(tensor).itemsize
     stored = tuple(shape)
@@ -109,7 +112,10 @@ def kind_of(tensor: Any, shape: Sequence[int], dtype: str | None = None) -> Kind
             raise TypeError(f"the type {name} has no name in safetensors: give one")
         dtype = _DTYPES[name]
     is_packed = dtype == "F4" and stored
-    return Kind(dtype, (*stored[:-1], 2 * stored[-1]) if is_packed else stored, stored, item)
+    kind = Kind(dtype, (*stored[:-1], 2 * stored[-1]) if is_packed else stored, stored, item)
+    if kind.nbytes >> 64:
+        raise ValueError(f"a tensor of {kind} has more bytes than there can be")
+    return kind
 
 
 def _viewed(tensor: Any) -> Any:
@@ -119,11 +125,11 @@ def _viewed(tensor: Any) -> Any:
 def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /) -> bytes:
     """Hash the pieces of tensors that are in this process, where they lie, and return what `merge` takes.
 
-    A piece of a tensor, or a list of them, stands under its name. For each run of bytes the answer has some 40 bytes for
-    each subtree, and at most 1,023 bytes of weights at each end. Nothing is sent: use RPC, a file, or Ray.
+    `pieces` has a piece, or a list of pieces, by the name of the tensor. The answer has 48 bytes for each subtree of a
+    run of bytes, and at most 1,023 bytes of weights at each end. Nothing is sent: use RPC, a file, or Ray.
 
-    Raises `TypeError` or `BufferError` that names a tensor if its bytes cannot be read; `ValueError` if a piece does not
-    fit into the shape.
+    Raises `TypeError` or `BufferError` that names a tensor if its bytes cannot be read; `ValueError` if a piece does
+    not fit into the shape.
     """
     found = []
     for name, given in pieces.items():
@@ -204,8 +210,8 @@ class Joined:
         if unchecked := self._parts.unchecked():
             start, stop = unchecked[0]
             raise ValueError(
-                f"{self.name}: bytes {start}..{stop} are there twice, in pieces that cannot be compared, as one process has "
-                "only a part of what another has: give one copy of these bytes"
+                f"{self.name}: bytes {start}..{stop} are there twice, in pieces that cannot be compared: "
+                "one process has only a part of what another has; give one copy of these bytes"
             )
         return TensorDigest(self.kind.dtype, self.kind.shape, self._parts.finish())
 
@@ -228,9 +234,7 @@ def merge(answers: Iterable[bytes | tuple[str, bytes]], /) -> dict[str, TensorDi
                 joined[name], first[name] = Joined(name, kind, kind.identity(name)), sender
             here = joined[name].kind
             if here != kind:
-                raise ValueError(
-                    f"{name} is {here.dtype} {list(here.shape)} of {first[name]}, and {kind.dtype} {list(kind.shape)} of {sender}"
-                )
+                raise ValueError(f"{name} is {here} of {first[name]}, and {kind} of {sender}")
             try:
                 joined[name].add(known, sender)
             except ValueError as error:
