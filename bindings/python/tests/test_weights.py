@@ -14,7 +14,7 @@ np = pytest.importorskip("numpy", reason="numpy is not installed")
 
 
 def cut(array, placement, ranks, rank):
-    """What PyTorch gives to a rank, by its own rule: `torch.chunk`, in pieces for a split factor."""
+    """The part that PyTorch gives to a rank, by its own rule: `torch.chunk`, in pieces for a split factor."""
 
     def chunk(array, ranks, rank):
         size = -(-array.shape[placement.dim] // ranks)

@@ -1,6 +1,6 @@
 """Ranks of gloo: each layout of a model against the file and against the bytes of its full tensors.
 
-`python weights_ranks.py RANKS` starts so many processes. It prints a line for each layout, and `passed` at the end.
+`python weights_ranks.py RANKS` starts that many processes. It prints a line for each layout, and `passed` at the end.
 """
 
 import os
@@ -71,7 +71,7 @@ def model(**options):
 
 
 class Ranks:
-    """What the layouts need: the ranks, and the checks."""
+    """The ranks, and the checks that layouts share."""
 
     def __init__(self, rank, world):
         self.rank, self.world = rank, world
@@ -291,7 +291,7 @@ def of_faults(ranks):
     thread = threading.Thread(target=change)
     thread.start()
     try:
-        ranks.refuse("changed meanwhile", lambda: big, "changed while it was hashed")
+        ranks.refuse("changed while it is hashed", lambda: big, "changed while it was hashed")
     finally:
         stop.set()
         thread.join()

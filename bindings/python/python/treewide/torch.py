@@ -45,7 +45,7 @@ def digests(
 
     Tensors of a GPU are copied to the host, one at a time. Raises `ValueError` with the texts of all ranks, on all of
     them: replicas that differ, with their range and ranks; types or shapes on which ranks do not agree; `Partial`,
-    meta and sparse tensors; subclasses of libraries; a tensor that changed meanwhile.
+    meta and sparse tensors; subclasses of libraries; a tensor that changed while it was hashed.
     """
     from treewide._tensors import collective
 
@@ -53,7 +53,7 @@ def digests(
 
 
 def parts(model: "torch.nn.Module | _Mapping[str, torch.Tensor]", /) -> bytes:
-    """Return what `treewide.tensors.merge` takes, of what this rank has. Nothing is sent, and no group is needed.
+    """Hash the shards of this rank, and return the answer for `treewide.tensors.merge`. It needs no group.
 
     Raises as `digests`.
     """

@@ -33,7 +33,7 @@ pub(super) struct Fragments {
 #[derive(Default)]
 pub(super) struct Joined {
     chunks: BTreeMap<u64, Vec<Fragment>>,
-    /// Whole chunks some bytes of which came again.
+    /// Whole chunks, if some of their bytes came again.
     again: BTreeSet<u64>,
 }
 
@@ -97,7 +97,7 @@ impl Fragments {
         Ok(())
     }
 
-    /// The whole chunks some bytes of which came again.
+    /// The whole chunks that got some of their bytes again.
     pub(super) fn again(&self, joined: &Joined) -> impl Iterator<Item = (Range<u64>, &[u8])> {
         joined.again.iter().map(|chunk| {
             let bytes = &self.whole[chunk][..];

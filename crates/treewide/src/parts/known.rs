@@ -212,7 +212,7 @@ impl Parts {
         let mut chunks = Runs::new(&self.mode, self.total);
         let whole = joined.take_whole(self.total);
         whole.iter().for_each(|chunk| chunks.node(chunk.range(), &chunk.bytes));
-        // A chunk that is compared by its bytes is there for its sibling to be compared, too.
+        // A chunk that was compared by its bytes also serves to compare its sibling.
         self.fragments.again(&joined).for_each(|(range, bytes)| chunks.node(range, bytes));
         nodes.extend(chunks.finish());
         let added = self.nodes.add(self.total, &self.mode, nodes, waiting)?;

@@ -32,7 +32,7 @@ __all__ = ["Replicas", "Rows", "bytes_of", "digests_of", "parts_of", "state_of"]
 Replicas: TypeAlias = Literal["check", "first"]
 Rows: TypeAlias = Literal["auto", "exchange", "redistribute"]
 
-#: Bytes that this rank sent, by what they were for. Tests read it.
+#: Bytes that this rank sent, by their purpose. Tests read it.
 sent: dict[str, int] = {}
 
 
@@ -53,7 +53,7 @@ class _Mesh(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """What all ranks know of a tensor. A tensor that is no DTensor has no mesh: all of it is there."""
+    """A tensor as all ranks know it. One that is not a DTensor has no mesh: all of it is there."""
 
     kind: Kind
     mesh: _Mesh | None

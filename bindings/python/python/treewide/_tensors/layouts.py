@@ -49,7 +49,7 @@ def indices_of(
 ) -> list[Indices]:
     """Return the indices of each dimension that the rank at `coordinate` of a mesh has.
 
-    Placements apply from the first dimension of the mesh on. One with a split factor cuts into so many pieces, and each
+    Placements apply from the first dimension of the mesh on. One with a split factor cuts into that many pieces, and each
     piece among the ranks.
     """
     found: list[Indices] = [[(0, n)] if n else [] for n in shape]

@@ -155,7 +155,7 @@ def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /) -> bytes:
 
 
 def answer_of(found: Sequence[tuple[str, Kind, Parts]]) -> bytes:
-    """Return the answer of `parts`, of names with what is known of each tensor."""
+    """Return the answer of `parts`: names, kinds, and the parts that are known of each tensor."""
     head = json.dumps([[name, *kind] for name, kind, _ in found]).encode()
     message = _MAGIC + struct.pack("<Q", len(head)) + head + Parts._pack([known for _, _, known in found])
     return message + digest(message)
@@ -211,13 +211,13 @@ class Joined:
             start, stop = unchecked[0]
             raise ValueError(
                 f"{self.name}: bytes {start}..{stop} are there twice, in pieces that cannot be compared: "
-                "one process has only a part of what another has; give one copy of these bytes"
+                "one process has only a part of the range of another; give one copy of these bytes"
             )
         return TensorDigest(self.kind.dtype, self.kind.shape, self._parts.finish())
 
 
 def merge(answers: Iterable[bytes | tuple[str, bytes]], /) -> dict[str, TensorDigest]:
-    """Return the digest of each full tensor, of what `parts` returned in all processes, in any order.
+    """Return the digest of each full tensor from the answers of `parts` of all processes, in any order.
 
     An answer may come with the name of its sender, for messages. Senders are believed: one who lies gives another
     digest, and only a process that has the same bytes would notice.
