@@ -476,7 +476,7 @@ def verify_proof(
     """
 
 # For `treewide.safetensors`, `treewide.gguf` and `treewide.tensors`: name, type, shape and digest of a tensor.
-_Row: TypeAlias = tuple[str, str, Sequence[int], bytes]
+_Row: TypeAlias = tuple[str, str, tuple[int, ...], bytes]
 
 def _tensors(
     path: Path,
