@@ -97,12 +97,9 @@ impl Model {
         Ok(tensors.collect())
     }
 
-    /// The file and the place of a tensor.
-    pub(crate) fn find(&self, name: &str) -> Option<(&Path, &Tensor)> {
-        self.files.iter().find_map(|file| {
-            let tensor = file.tensors.iter().find(|it| it.name == name)?;
-            Some((&*file.path, tensor))
-        })
+    /// Each tensor with its file, in the order of [`tensors`](Self::tensors).
+    pub fn places(&self) -> impl Iterator<Item = (&Path, &Tensor)> {
+        self.files.iter().flat_map(|file| file.tensors.iter().map(|it| (&*file.path, it)))
     }
 
     /// Checks that the files are the parts of one split file.

@@ -1,8 +1,9 @@
 //! Where the bytes of two tensors differ: a second read, for those whose digests do.
 
 use crate::error::Error;
-use crate::model::{Model, open};
+use crate::model::open;
 use crate::ranges::TILE;
+use crate::tensor::Tensor;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -45,15 +46,15 @@ impl Rows {
     }
 }
 
-/// The rows of a tensor that differ between two models, in which it has the same type and shape. `None` if one does not have
-/// it, or if it does not consist of rows of whole bytes.
+/// The rows that differ between two tensors of the same type and shape, each with its file: see [`Model::places`](crate::Model::places).
+/// `None` if they do not have the same number of bytes, or do not consist of rows of whole bytes.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn rows(old: (&Model, &str), new: (&Model, &str)) -> Result<Option<Rows>, Error> {
-    let (Some((old, is)), Some((new, now))) = (old.0.find(old.1), new.0.find(new.1)) else {
-        return Ok(None);
-    };
+pub fn rows(
+    (old, is): (&Path, &Tensor),
+    (new, now): (&Path, &Tensor),
+) -> Result<Option<Rows>, Error> {
     let bytes = is.range.end - is.range.start;
     let all = is.shape.first().copied().unwrap_or(1);
     if now.range.end - now.range.start != bytes || all == 0 || bytes % all != 0 || bytes == 0 {

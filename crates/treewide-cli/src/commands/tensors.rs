@@ -20,12 +20,13 @@ use crate::shell::wording::count;
 use anyhow::bail;
 use clap::Args;
 use indicatif::HumanBytes;
+use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use treewide::Hash;
 use treewide_files::name::{shown, shown_text};
 use treewide_tensors::{
-    Comparison, Model, Options, Rows, Tensors, Verdict, compare, list, rows, strip,
+    Comparison, Model, Options, Tensor, Tensors, Verdict, compare, list, rows, strip,
 };
 
 pub(crate) const NOTES: Notes = Notes {
@@ -224,13 +225,11 @@ impl TensorsArgs {
         output: Output<'_>,
     ) -> anyhow::Result<()> {
         let mut lines = Lines::new(output, self.json);
+        let (old, new) = (self.places(sides.0), self.places(sides.1));
         for finding in &compared.findings {
-            let rows = match (sides.0.model(), sides.1.model()) {
-                (Some(old), Some(new))
-                    if self.wants_rows && finding.verdict == Verdict::Changed =>
-                {
-                    self.rows(old, new, &finding.name)?
-                }
+            let places = (old.get(&finding.name), new.get(&finding.name));
+            let rows = match places {
+                (Some(&old), Some(&new)) if finding.verdict == Verdict::Changed => rows(old, new)?,
                 _ => None,
             };
             lines.finding(finding, rows.as_ref())?;
@@ -238,13 +237,16 @@ impl TensorsArgs {
         lines.counts(compared)
     }
 
-    fn rows(&self, old: &Model, new: &Model, name: &str) -> anyhow::Result<Option<Rows>> {
-        let prefix = self.strip.as_deref();
-        let is = |it: &str| prefix.map_or_else(|| it == name, |prefix| strip(it, prefix) == name);
-        let find =
-            |model: &Model| model.tensors().find(|it| is(&it.name)).map(|it| it.name.clone());
-        let (Some(is), Some(now)) = (find(old), find(new)) else { return Ok(None) };
-        Ok(rows((old, &is), (new, &now))?)
+    /// The places of the tensors of a model by their names without the prefix, if rows are asked for.
+    fn places<'a>(&self, side: &'a Side) -> HashMap<String, (&'a Path, &'a Tensor)> {
+        let model = side.model().filter(|_| self.wants_rows);
+        let places = model.into_iter().flat_map(Model::places);
+        places.map(|place| (self.name(&place.1.name), place)).collect()
+    }
+
+    /// A name without the prefix.
+    fn name(&self, name: &str) -> String {
+        self.strip.as_ref().map_or_else(|| name.to_owned(), |prefix| strip(name, prefix))
     }
 
     /// Counts what differs, for people.

@@ -93,11 +93,12 @@ fn rows_are_those_that_differ() {
         Model::open(write(folder.path(), name, bytes)).unwrap()
     };
     let (old, new) = (file("old", &data), file("new", &other));
-    let found = rows((&old, "m"), (&new, "m")).unwrap().unwrap();
+    let (is, now): (Vec<_>, Vec<_>) = (old.places().collect(), new.places().collect());
+    let found = rows(is[0], now[0]).unwrap().unwrap();
     assert_eq!((found.all, found.different), (1000, 156));
     assert_eq!(found.first[..5], [0..2, 174..176, 500..501, 600..601, 602..603]);
     assert_eq!(found.first.len() as u64 + found.more, 154);
-    let scalar = rows((&old, "s"), (&new, "s")).unwrap().unwrap();
+    let scalar = rows(is[1], now[1]).unwrap().unwrap();
     assert_eq!((scalar.all, scalar.different), (1, 1));
-    assert_eq!(rows((&old, "m"), (&new, "none")).unwrap(), None);
+    assert_eq!(rows(is[0], now[1]).unwrap(), None);
 }
