@@ -56,9 +56,9 @@ type Ended<'py> = (
 /// stay, paths that `only` left out, files that a killed run left behind.
 type Numbers = (u64, u64, u64, u64, u64, u64, u64, u64);
 
-/// What is wrong with the index, whether nothing was checked, whether `trusted.*` could not be seen, and rules of exclusion that
-/// matched nothing.
-type Untold = (Option<String>, bool, bool, Vec<String>);
+/// What is wrong with the index, whether nothing was checked, whether `trusted.*` could not be seen, and rules of exclusion and
+/// accepted globs that matched nothing.
+type Untold = (Option<String>, bool, bool, Vec<String>, Vec<String>);
 
 /// Globs of files whose new digests are taken; whether an empty directory and a damaged index are accepted; how many files may
 /// be gone.
@@ -107,8 +107,8 @@ fn ended<'py>(py: Python<'py>, findings: Vec<Finding>, report: &Report) -> PyRes
         report.leftovers,
     );
     let nothing_checked = report.nothing_checked || !report.unmatched.is_empty();
-    let idle = report.idle_rules.clone();
-    let untold = (report.damage.clone(), nothing_checked, report.trusted_unseen, idle);
+    let idle = (report.idle_rules.clone(), report.idle_accepts.clone());
+    let untold = (report.damage.clone(), nothing_checked, report.trusted_unseen, idle.0, idle.1);
     let all = (report.is_certain(), report.differs(), report.to_string());
     Ok((findings, (counts, known_by), numbers, untold, all))
 }

@@ -135,6 +135,16 @@ def test_extended_attributes_are_compared(tree):
     assert manifest.verify(path, root, quick=True)
 
 
+def test_globs_that_accept_nothing_are_named(tree):
+    root, path = tree
+    manifest.snapshot(root, path)
+    flip = (root / "a").stat()
+    (root / "a").write_bytes(b"A" * 100)
+    os.utime(root / "a", ns=(flip.st_atime_ns, flip.st_mtime_ns))
+    made = manifest.update(path, root, accept_rot=["a", "b*"])
+    assert verdicts(made)["a"] == "suspect" and made.idle_accepts == ["b*"] and made.files_kept == 0
+
+
 def test_what_is_wrong_is_said(tree):
     root, path = tree
     with pytest.raises(FileNotFoundError):

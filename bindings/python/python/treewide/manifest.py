@@ -111,6 +111,8 @@ class Report:
     trusted_unseen: bool
     #: Rules of exclusion that matched nothing.
     idle_rules: list[str]
+    #: Globs of `accept_rot` that match no file that is `rot` or `suspect`.
+    idle_accepts: list[str]
     #: Whether it is known of every path if it differs.
     is_certain: bool
     #: Whether the tree differs from the record.
