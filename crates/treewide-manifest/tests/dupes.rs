@@ -304,7 +304,13 @@ fn dupes_and_missing_refuse_lists_of_other_modes_and_lengths() {
         ("cut", format!("{digest}  a"), "no line end"),
         ("prose", "Dear reader,\n".into(), "prose:1: not a checksum line; correct or remove"),
         ("other", format!("SHA256 (a) = {digest}\n"), "other:1: "),
-        ("zero", format!("{digest}  a\0b\n"), "zero:1: no file can have this name"),
+        (
+            "zero",
+            format!(
+                "{{\"path\":\"a\\u0000b\",\"digest\":\"{digest}\",\"bytes\":1,\"error\":null}}\n"
+            ),
+            "zero:1: no file can have this name",
+        ),
     ] {
         place.write(name, text.as_bytes());
         let list = place.join(name);
