@@ -637,6 +637,21 @@ fn only_lists_replace_lists() {
         assert_eq!(case.folder.read("SUMS"), list, "{command}");
     }
     case.run("sum image -o SUMS").is_code(0);
+    // A result is not one, and is replaced each night, also if names look like digests.
+    case.folder.write(format!("t/{}", hex("name")), "new");
+    for (command, code) in [
+        ("check p.b3 --json -o", 1),
+        ("check SUMS --json -o", 0),
+        ("verify p.b3 t --json -o", 1),
+        ("verify p.b3 t -o", 1),
+        ("verify p.b3 t --html", 1),
+        ("outboard verify image --json -o", 0),
+    ] {
+        for _ in 0..2 {
+            case.run(&format!("{command} result")).is_code(code);
+        }
+        fs::remove_file(case.folder.join("result")).unwrap();
+    }
     // Notes are not a list.
     case.folder.write("notes", "# of mine\n");
     case.run("snapshot t -o notes").0.fails(3, &["notes: is not a list of digests"]);

@@ -92,7 +92,7 @@ impl Draft {
             );
             Err(Error::write(path, io::Error::other(cause)))
         };
-        if list_at(path) == Some(false) {
+        if first(path) == Some(First::Other) {
             return foreign(path, "is not a list of digests");
         }
         if !accepts_damage && is_index(&index) == Some(false) {
@@ -306,25 +306,35 @@ impl Draft {
     }
 }
 
-/// Whether the file at the path is a list of digests, by its first line that is not a comment. `None` if it is empty, or there is none.
-/// What cannot be read is for others to say.
-fn list_at(path: &Path) -> Option<bool> {
+/// What a file begins with, apart from comments.
+#[derive(PartialEq)]
+enum First {
+    Entry,
+    /// A digest that is not one of a list: damaged, or a result of `check --json`.
+    Digest,
+    Other,
+}
+
+/// The first line of the file at the path. `None` if it is empty, or there is none. What cannot be read is for others to say.
+fn first(path: &Path) -> Option<First> {
     let mut lines = Lines::new(regular::open(path).ok()?, false).ok()?;
     let mut has_comment = false;
     loop {
-        let Ok(next) = lines.next() else { return Some(false) };
-        let Some((_, line)) = next else { return has_comment.then_some(false) };
+        let Ok(next) = lines.next() else { return Some(First::Other) };
+        let Some((_, line)) = next else { return has_comment.then_some(First::Other) };
+        let is_result = || line.starts_with(b"{") && line.windows(9).any(|it| it == b"\"status\":");
         match treewide_files::list::parse(line, None) {
             Ok(None) => has_comment |= !line.trim_ascii().is_empty(),
-            Ok(Some(_)) | Err(Fault::Digest { .. }) => return Some(true),
-            Err(Fault::Line(_)) => return Some(false),
+            Ok(Some(_)) if !is_result() => return Some(First::Entry),
+            Ok(Some(_)) | Err(Fault::Digest { .. }) => return Some(First::Digest),
+            Err(Fault::Line(_)) => return Some(First::Other),
         }
     }
 }
 
 /// Whether there is a list of digests at the path, which has some.
 pub fn is_list(path: &Path) -> bool {
-    list_at(path) == Some(true)
+    first(path) == Some(First::Entry)
 }
 
 /// Whether the file at the path is the index of some list, of any version; `None` if there is none, or an empty one.
