@@ -105,8 +105,8 @@ const COPIED: usize = 1;
 struct Scratch<'a> {
     _guard: Guard<'a>,
     buffer: Vec<u8>,
-    /// When and how the current tile was begun, if it is measured.
-    begun: Option<(Instant, usize)>,
+    /// When and how the current tile was begun, if it is measured, and what it takes to unmap it.
+    begun: Option<(Instant, usize, Duration)>,
 }
 
 impl BothWays<'_> {
@@ -134,8 +134,8 @@ impl<'m> Leaves for Tiles<'m> {
         &'a self,
         scratch: &'a mut Scratch<'m>,
     ) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
-        if let (Some((begun, way)), Some(both)) = (scratch.begun.take(), &self.both) {
-            both.note(way, begun.elapsed());
+        if let (Some((begun, way, unmapping)), Some(both)) = (scratch.begun.take(), &self.both) {
+            both.note(way, begun.elapsed() + unmapping);
         }
         let len = self.hooks.tile;
         let index = self.next.fetch_add(1, Ordering::Relaxed);
@@ -147,7 +147,7 @@ impl<'m> Leaves for Tiles<'m> {
         if self.both.is_some() && index < TRIAL {
             // Map its pages before the clock starts.
             read::grow(&mut scratch.buffer, len)?;
-            scratch.begun = Some((Instant::now(), way));
+            scratch.begun = Some((Instant::now(), way, Duration::ZERO));
         }
         let tile = match &self.both {
             Some(both) if way == COPIED => {
@@ -163,7 +163,15 @@ impl<'m> Leaves for Tiles<'m> {
                 }
                 &scratch.buffer[..]
             }
-            _ => self.map.populated(index * len, len),
+            _ => {
+                let tile = self.map.populated(index * len, len);
+                if let Some((begun, _, unmapping)) = &mut scratch.begun {
+                    // It comes at the end of the window, and takes about as long as mapping
+                    // (`results/zen5-2vcpu/files.md#which-way-a-window-is-read`).
+                    *unmapping = begun.elapsed();
+                }
+                tile
+            }
         };
         Ok(Some((index, tile)))
     }
