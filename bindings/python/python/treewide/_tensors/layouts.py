@@ -49,8 +49,8 @@ def indices_of(
 ) -> list[Indices]:
     """Return the indices of each dimension that the rank at `coordinate` of a mesh has.
 
-    Placements apply from the first dimension of the mesh on. One with a split factor cuts into that many pieces, and each
-    piece among the ranks.
+    Placements apply from the first dimension of the mesh on. One with a split factor cuts into that many pieces, and
+    each piece among the ranks.
     """
     found: list[Indices] = [[(0, n)] if n else [] for n in shape]
     for placement, ranks, rank in zip(placements, mesh, coordinate, strict=True):
