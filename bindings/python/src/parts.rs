@@ -192,9 +192,8 @@ impl Parts {
                 if expected != data.len() as u64 {
                     return Err(format!("{} bytes are here, and {expected} should be", data.len()));
                 }
-                let mut mine = parts::Parts::new(self.total, self.mode).of_object(&self.object);
-                let added = mine.hash_runs(data, runs).and_then(|_| self.lock().absorb(&mine));
-                Ok(added)
+                // Under the lock: no one else knows of these parts yet.
+                Ok(self.lock().hash_runs(data, runs))
             })
             .map_err(PyValueError::new_err)
         })?;

@@ -210,6 +210,12 @@ impl Change<'_> {
     fn add(&mut self, part: Part) -> Result<u64, AbsorbError> {
         let Part { range, cv } = part;
         let len = range.end - range.start;
+        // Most nodes touch none that is there.
+        let before = self.nodes.tops.range(..range.end).next_back();
+        if before.is_none_or(|(_, (end, _))| *end <= range.start) {
+            self.set_top(range.start, Some((range.end, cv)));
+            return Ok(len);
+        }
         if let Some((top, top_cv)) = self.nodes.top_at(range.start)
             && top.end >= range.end
         {
