@@ -1,10 +1,10 @@
-//! The public types apart from hashing itself: what is shown and what is hidden, modes, and what `zeroize` wipes.
-//! `dev/compat` compares everything else with `blake3`: `Hash`, its hexadecimal forms and errors, `reset`, `serde`, the digest traits.
+//! The public types apart from hashing itself: what is shown and what is hidden, modes, and what the features `serde` and
+//! `zeroize` add. `dev/compat` compares `Hash`, its hexadecimal forms and errors, and the digest traits with `blake3`.
 
 mod common;
 mod reference;
 
-use common::{Mode, Random, Tally, pattern};
+use common::{Mode, Random, Tally, pattern, rounds};
 use treewide::{Hash, Hasher, OutputReader, hazmat};
 
 // These are constants, and these functions are const.
@@ -66,6 +66,22 @@ fn debug_hides_secrets() {
 }
 
 #[test]
+fn default_and_reset_are_new() {
+    let mut tally = Tally::new("api/default and reset are new");
+    assert_eq!(Hasher::default().finalize(), treewide::hash(b""));
+    for mode in Mode::all() {
+        for len in [0, 1, 64, 1024, 1025, 100_000] {
+            let mut hasher = mode.hasher();
+            hasher.update(&pattern(len)).reset();
+            assert_eq!(hasher.count(), 0);
+            assert_eq!(hasher.finalize(), mode.one_shot(b""), "{mode:?}");
+            assert_eq!(hasher.update(b"abc").finalize(), mode.one_shot(b"abc"), "{mode:?}");
+            tally.case();
+        }
+    }
+}
+
+#[test]
 fn mode_chooses_the_digest() {
     let mut tally = Tally::new("api/mode chooses the digest");
     let mut context_key;
@@ -96,6 +112,30 @@ fn mode_chooses_the_digest() {
 fn mode_debug_hides_the_key() {
     let texts = Mode::all().map(|mode| format!("{:?}", mode.mode()));
     assert_eq!(texts, ["Mode::PLAIN", "Mode::keyed(..)", "Mode::derive_key(..)"]);
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn serde() {
+    let mut tally = Tally::new("api/serde");
+    let mut random = Random::new(33);
+    for _ in 0..rounds(50) {
+        let bytes: [u8; 32] = random.bytes(32).try_into().unwrap();
+        let json = serde_json::to_string(&Hash::from(bytes)).expect("a hash can be written");
+        assert_eq!(json, serde_json::to_string(&bytes).unwrap(), "it is written as an array");
+        let back: Hash = serde_json::from_str(&json).expect("it can be read back");
+        assert_eq!(back, bytes);
+        tally.case();
+    }
+    for wrong in ["[]", "[1,2]", "\"ab\"", "{}", "null", "7"] {
+        serde_json::from_str::<Hash>(wrong).expect_err("this is not a hash");
+        tally.case();
+    }
+    for len in [31, 33] {
+        let json = serde_json::to_string(&vec![1; len]).unwrap();
+        serde_json::from_str::<Hash>(&json).expect_err("a hash has 32 bytes");
+        tally.case();
+    }
 }
 
 /// After wiping, two hashers that held different secrets cannot be distinguished.

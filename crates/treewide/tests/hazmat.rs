@@ -1,5 +1,5 @@
-//! Subtrees and their merges against the reference: trees cut at random places, and subtrees at any offset. `dev/compat`
-//! compares the misuse that panics with `blake3`.
+//! Subtrees and their merges against the reference: trees cut at random places, subtrees at any
+//! offset, and the misuse that is promised to panic.
 
 mod common;
 mod reference;
@@ -178,4 +178,52 @@ fn context_keys() {
         assert_eq!(derived, treewide::derive_key(&context, &[7; 99]), "{context:?}");
         tally.case();
     }
+}
+
+#[test]
+#[should_panic]
+fn an_empty_subtree_has_no_chaining_value() {
+    Hasher::new().finalize_non_root();
+}
+
+#[test]
+#[should_panic]
+fn an_offset_is_a_multiple_of_a_chunk() {
+    Hasher::new().set_input_offset(CHUNK + 1);
+}
+
+#[test]
+#[should_panic]
+fn an_offset_comes_before_input() {
+    Hasher::new().update(b"x").set_input_offset(CHUNK);
+}
+
+#[test]
+#[should_panic]
+fn a_subtree_has_a_longest_length() {
+    Hasher::new().set_input_offset(CHUNK).update(&[0; CHUNK_LEN + 1]);
+}
+
+#[test]
+#[should_panic]
+fn a_subtree_has_a_longest_length_in_pieces_too() {
+    let mut hasher = Hasher::new();
+    hasher.set_input_offset(2 * CHUNK).update(&[0; 2 * CHUNK_LEN]);
+    hasher.update(b"x");
+}
+
+#[test]
+#[should_panic]
+fn a_subtree_is_not_a_root() {
+    let mut hasher = Hasher::new();
+    hasher.set_input_offset(CHUNK).update(b"x");
+    hasher.finalize();
+}
+
+#[test]
+#[should_panic]
+fn a_subtree_has_no_extended_output() {
+    let mut hasher = Hasher::new();
+    hasher.set_input_offset(CHUNK).update(b"x");
+    hasher.finalize_xof();
 }

@@ -1,18 +1,25 @@
-//! Feeding a hasher from readers, threads and files, and output by threads. `dev/compat` compares writers, broken readers, and
-//! output as a stream with `blake3`.
+//! Feeding a hasher from readers, writers, threads and files, and reading output as a stream.
 #![cfg(feature = "std")]
 
 mod common;
 mod reference;
 
-use common::{Random, Tally, rounds};
-use std::io::{self, ErrorKind, Read};
+use common::{Random, Tally, pattern, rounds};
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use treewide::Hasher;
 
-/// Hands out its bytes in short reads of random length, and is interrupted now and then.
+/// Hands out what it holds in short reads of random length, is interrupted now and then, and ends
+/// with an error if it has one.
 struct Fitful<'a> {
     left: &'a [u8],
     random: Random,
+    error: Option<ErrorKind>,
+}
+
+impl<'a> Fitful<'a> {
+    fn new(left: &'a [u8], seed: u64, error: Option<ErrorKind>) -> Fitful<'a> {
+        Fitful { left, random: Random::new(seed), error }
+    }
 }
 
 impl Read for Fitful<'_> {
@@ -22,7 +29,7 @@ impl Read for Fitful<'_> {
         }
         let most = self.left.len().min(buffer.len());
         if most == 0 {
-            return Ok(0);
+            return self.error.map_or(Ok(0), |kind| Err(io::Error::new(kind, "it broke")));
         }
         let take = self.random.length(most).max(1);
         let (now, later) = self.left.split_at(take);
@@ -41,12 +48,110 @@ fn readers() {
         let input = random.bytes(len);
         let expected = blake3::hash(&input);
         let mut hasher = Hasher::new();
-        let reader = Fitful { left: &input, random: Random::new(round as u64) };
+        let reader = Fitful::new(&input, round as u64, None);
         let count = hasher.update_reader(reader).expect("interruptions are not errors").count();
         assert_eq!(count, len as u64, "round {round}");
         assert_eq!(hasher.finalize(), *expected.as_bytes(), "round {round}, {len} bytes");
         tally.case();
     }
+}
+
+#[test]
+fn a_broken_reader() {
+    let mut tally = Tally::new("io/a broken reader");
+    let input = pattern(100_000);
+    for (seed, kind) in [ErrorKind::BrokenPipe, ErrorKind::UnexpectedEof, ErrorKind::WouldBlock]
+        .into_iter()
+        .enumerate()
+    {
+        let mut hasher = Hasher::new();
+        let reader = Fitful::new(&input, seed as u64, Some(kind));
+        let error = hasher.update_reader(reader).expect_err("the reader broke");
+        assert_eq!((error.kind(), error.to_string()), (kind, "it broke".to_string()));
+        // What came before the error has been hashed, and hashing can continue.
+        assert_eq!(hasher.count(), input.len() as u64);
+        assert_eq!(hasher.finalize(), treewide::hash(&input));
+        hasher.update_reader(&b"more"[..]).expect("a slice does not fail");
+        assert_eq!(hasher.finalize(), treewide::hash(&[&input[..], b"more"].concat()));
+        tally.case();
+    }
+}
+
+#[test]
+fn a_hasher_is_a_writer() {
+    let mut tally = Tally::new("io/a hasher is a writer");
+    let mut random = Random::new(21);
+    for round in 0..rounds(60) {
+        let len = random.length(50_000);
+        let input = random.bytes(len);
+        let mut hasher = Hasher::new();
+        for piece in random.pieces(&input) {
+            assert_eq!(hasher.write(piece).expect("writing cannot fail"), piece.len());
+            hasher.flush().expect("nor can flushing");
+        }
+        assert_eq!(hasher.finalize(), treewide::hash(&input), "round {round}, {len} bytes");
+        let mut hasher = Hasher::new();
+        let copied = io::copy(&mut &input[..], &mut hasher).expect("copying cannot fail");
+        assert_eq!((copied, hasher.finalize()), (len as u64, treewide::hash(&input)));
+        tally.case();
+    }
+    let mut hasher = Hasher::new();
+    write!(hasher, "{} and {:?}", 1, "two").expect("formatting cannot fail");
+    assert_eq!(hasher.finalize(), treewide::hash(br#"1 and "two""#));
+}
+
+#[test]
+fn output_is_a_reader() {
+    let mut tally = Tally::new("io/output is a reader");
+    let hasher = Hasher::new_keyed(&[9; 32]);
+    let expected = common::output(&hasher, 0, 20_000);
+    let mut reader = hasher.finalize_xof();
+    // A read fills the whole buffer: the output has no end that anyone reaches.
+    for len in [0, 1, 63, 64, 65, 1000, 5000] {
+        let from = reader.position() as usize;
+        let mut buffer = vec![0; len];
+        assert_eq!(reader.read(&mut buffer).expect("reading cannot fail"), len);
+        assert_eq!(buffer, expected[from..from + len]);
+        tally.case();
+    }
+    let mut buffer = vec![0; 20_000];
+    BufReader::with_capacity(77, hasher.finalize_xof()).read_exact(&mut buffer).expect("no end");
+    assert_eq!(buffer, expected);
+}
+
+#[test]
+fn output_can_be_sought() {
+    let mut tally = Tally::new("io/output can be sought");
+    let mut reader = Hasher::new().finalize_xof();
+    for (seek, expected) in [
+        (SeekFrom::Start(100), Some(100)),
+        (SeekFrom::Current(-30), Some(70)),
+        (SeekFrom::Current(-71), None),
+        (SeekFrom::Current(-70), Some(0)),
+        (SeekFrom::Current(i64::MIN), None),
+        (SeekFrom::Current(i64::MAX), Some(i64::MAX as u64)),
+        (SeekFrom::Current(i64::MAX), Some(u64::MAX - 1)),
+        // Beyond the last byte is the last byte.
+        (SeekFrom::Current(5), Some(u64::MAX)),
+        (SeekFrom::Start(u64::MAX), Some(u64::MAX)),
+        // The output has no end to seek from.
+        (SeekFrom::End(0), None),
+        (SeekFrom::End(-1), None),
+        (SeekFrom::Start(64), Some(64)),
+    ] {
+        let before = reader.position();
+        match (reader.seek(seek), expected) {
+            (Ok(found), Some(expected)) => assert_eq!(found, expected, "{seek:?}"),
+            (Err(error), None) => assert_eq!(error.kind(), ErrorKind::InvalidInput, "{seek:?}"),
+            (found, _) => panic!("{seek:?} gave {found:?}"),
+        }
+        // An error leaves the position as it was.
+        assert_eq!(reader.position(), expected.unwrap_or(before), "{seek:?}");
+        tally.case();
+    }
+    assert_eq!(reader.stream_position().expect("it is known"), 64);
+    reader.rewind().expect("the start is there");
+    assert_eq!(reader.position(), 0);
 }
 
 #[cfg(feature = "rayon")]
@@ -120,7 +225,6 @@ fn output_by_threads() {
 #[cfg(feature = "mmap")]
 mod files {
     use super::*;
-    use common::pattern;
     use std::path::PathBuf;
 
     /// A file in the temporary directory that goes when it is dropped.
@@ -162,6 +266,20 @@ mod files {
             }
             tally.case();
         }
+    }
+
+    #[test]
+    fn missing() {
+        let mut hasher = Hasher::new();
+        let error = hasher.update_mmap("/no such/file").expect_err("there is none").kind();
+        assert_eq!(error, ErrorKind::NotFound);
+        assert_eq!(hasher.count(), 0);
+        #[cfg(feature = "rayon")]
+        {
+            let error = hasher.update_mmap_rayon("/no such/file").expect_err("there is none");
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+        }
+        hasher.update_mmap(std::env::temp_dir()).expect_err("a directory is not a file");
     }
 
     /// Files that have no length or cannot be mapped are read the ordinary way.
