@@ -364,6 +364,9 @@ impl List {
         let len = self.reading.digest_len;
         let len = len.or((has_other_length && is_pairs).then_some(digits as u64 / 2));
         let Some(entry) = list::parse(line, len)? else { return Ok(None) };
+        if begins_plainly(line) {
+            return self.judge(Found { tag: None, entry, size: None, shown_tag: &[] }).map(Some);
+        }
         if let Some(cause) = marked(line, &entry) {
             return Err(Fault::Digest { name: entry.name, digest: Some(entry.digest), cause });
         }
@@ -383,6 +386,15 @@ impl Forms for List {
             let Some(entry) = list::parse(line, self.reading.digest_len)? else { return Ok(None) };
             let about = Expected::new(entry.digest.clone(), By::Option, vec![Algorithm::BLAKE3]);
             return Line::blake3(entry, about).map(Some);
+        }
+        // Most lines: none of the other forms begins like this.
+        let is_plain = self.armor == Armor::Outside
+            && self.title.bag.is_none()
+            && self.document.is_none()
+            && begins_plainly(line);
+        if is_plain {
+            (self.has_begun, self.heading) = (true, None);
+            return self.usual(line);
         }
         if let Some(document) = &mut self.document {
             if document.len() + line.len() < MAX_LINE as usize {
@@ -463,6 +475,12 @@ fn of_length(len: usize) -> Vec<Algorithm> {
         64 => vec![Algorithm::BLAKE3, Algorithm::SHA512, Algorithm::BLAKE2B_512],
         _ => vec![Algorithm::BLAKE3],
     }
+}
+
+/// Whether a line begins with a digest and two blanks.
+fn begins_plainly(line: &[u8]) -> bool {
+    let digits = line.iter().take_while(|it| it.is_ascii_hexdigit()).count();
+    digits >= 2 * Algorithm::MD5.digest_len() && line[digits..].starts_with(b"  ")
 }
 
 /// Why the digest of a line is not of the bytes of its file, as `shasum` marks it: `U` for text with other line ends, `^` for bits. It could
