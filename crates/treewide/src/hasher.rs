@@ -124,6 +124,7 @@ impl Hasher {
         self.chunk = PartialChunk::new(&self.subtrees.mode);
         self.subtrees.clear();
         self.gathered.clear();
+        *self.is_asked.get_mut() = false;
         self
     }
 
@@ -253,7 +254,7 @@ impl Hasher {
     /// Gathers `input`, if it is too short to fill the lanes. Else completes what is gathered to whole chunks and hashes them.
     /// Returns what is left, which is to be hashed where it lies.
     fn gather<'a>(&mut self, kernel: Runnable, input: &'a [u8]) -> &'a [u8] {
-        // Subtrees of `hazmat` end at any chunk; the length of others has long to go up to 2^64.
+        // Subtrees of `hazmat` end at any chunk; the length of others has long to go up to 2^64. Nothing is gathered then.
         if self.subtrees.first_chunk > 0 || self.subtrees.chunks >> 50 > 0 {
             return input;
         }
@@ -270,7 +271,7 @@ impl Hasher {
         self.gathered.push(head);
         if head.len() == capacity - len {
             self.settle();
-            self.gathered.push(rest);
+            return self.gather(kernel, rest);
         }
         &[]
     }

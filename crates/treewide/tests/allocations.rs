@@ -82,6 +82,12 @@ fn hasher_allocates_one_buffer_for_a_stream() {
             assert_eq!(again, (0, 0), "{name}: by {piece}, after reset");
             hasher = Hasher::new();
         }
+        // A digest of the input before is none of the one that follows.
+        let mut used = Hasher::new();
+        used.update(&[7; 5000]).finalize();
+        used.reset();
+        let one = allocated(|| _ = fed(used, 1200, 50));
+        assert_eq!(one, buffer, "{name}: reset after a digest");
         let none = allocated(|| _ = fed(Hasher::new().without_buffer(), 300_000, 100).finalize());
         assert_eq!(none, (0, 0), "{name}: without a buffer");
     }

@@ -252,6 +252,28 @@ fn an_input_ends_before_its_count_does() {
     }
 }
 
+/// Very long inputs are not gathered, so that their end is found in time.
+#[test]
+fn an_input_passes_its_last_gathered_byte() {
+    let mut tally = Tally::new("state/past the last gathered byte");
+    for (before, total) in [(1, 100), (10, 30_000), (10, 50_000), (40, 50_000), (40, 200_000)] {
+        let chunks = (1_u64 << 50) - before;
+        let mut state = Hasher::new().to_state().as_ref()[..156].to_vec();
+        state[50..58].copy_from_slice(&chunks.to_le_bytes());
+        state.resize(156 + 32 * chunks.count_ones() as usize, 7);
+        state.extend(treewide::hash(&state).as_bytes());
+        let mut gathering = Hasher::from_state(&state).expect("a state that may be");
+        let mut plain = gathering.clone().without_buffer();
+        for piece in pattern(total).chunks(100) {
+            gathering.update(piece);
+            plain.update(piece);
+        }
+        assert_eq!(gathering.count(), plain.count());
+        assert_eq!(gathering.finalize(), plain.finalize(), "{before} chunks, {total} bytes");
+        tally.case();
+    }
+}
+
 /// States that someone made up, with a check that is right. Some are refused; the others must be
 /// good for something, and nothing about them may panic.
 #[test]
