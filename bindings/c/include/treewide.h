@@ -153,7 +153,8 @@ TREEWIDE_API uint64_t treewide_count(const treewide_hasher *hasher);
  *
  * A stream is a hasher that is faster for pieces shorter than 16 KiB: it gathers them in a buffer of 32 KiB, and hashes
  * them side by side. It allocates that buffer after the first 1,024 bytes; without memory for it, it hashes pieces as they
- * come. One thread at a time uses a stream, except that several may finalize it. */
+ * come. One thread at a time uses a stream, except that several may finalize it. Nothing wipes its memory: use a hasher
+ * where a key or an input must be overwritten. */
 
 /* A new stream, or NULL if there is no memory for it. treewide_stream_free frees it. */
 TREEWIDE_API treewide_stream *treewide_stream_new(const treewide_mode *mode);

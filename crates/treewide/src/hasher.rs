@@ -92,7 +92,8 @@ impl Hasher {
 
     /// Makes it hash pieces as they come, however short. It never allocates, and never holds more than a block of the input.
     ///
-    /// This is for many hashers at once, and for programs that must not allocate.
+    /// This is for many hashers at once, and for programs that must not allocate. A buffer that the hasher has is freed, and not
+    /// wiped.
     #[inline(always)]
     #[must_use]
     pub fn without_buffer(mut self) -> Self {

@@ -82,7 +82,7 @@ fn hasher_allocates_one_buffer_for_a_stream() {
             assert_eq!(again, (0, 0), "{name}: by {piece}, after reset");
             hasher = Hasher::new();
         }
-        // A digest of the input before is none of the one that follows.
+        // A digest of an earlier input does not keep the next one from being gathered.
         let mut used = Hasher::new();
         used.update(&[7; 5000]).finalize();
         used.reset();
