@@ -30,7 +30,6 @@ fn what_makes_no_sense_is_refused() {
         ("sum --follow a", "--recursive"),
         ("sum -o", "--output"),
         ("check --tag a", "--tag"),
-        ("check -r a", "-r"),
         ("check --keyed", "<FILE>"),
         ("check --length 0 a", "'--length <LEN>': 0 is not in 1..8388608"),
         ("completions", "<SHELL>"),
