@@ -374,6 +374,16 @@ impl Report<'_> {
         if !self.args.quiet.is_on() {
             self.sum_up();
         }
+        // A disk that is not mounted, or a wrong name: no record is replaced by nothing.
+        if self.tally.files == self.tally.failures
+            && let Some(list) = self.output.replaced_list()
+        {
+            let list = shown(list);
+            bail!(
+                "{list}: has digests, and the new list would have none; nothing was written; see that the disk is mounted, or \
+                 remove the old list"
+            );
+        }
         self.output.finish()?;
         Ok(self.tally.failures)
     }

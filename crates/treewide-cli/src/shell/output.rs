@@ -194,6 +194,17 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
+    /// The name of the list with digests that this output replaces, if there is one.
+    pub(crate) fn replaced_list(&self) -> Option<&Path> {
+        match &self.sink {
+            Sink::Replacement(path, _) => {
+                let is_empty = fs::metadata(path).map_or(true, |it| it.len() == 0);
+                (!is_empty && treewide_manifest::machine::is_list(path)).then_some(path)
+            }
+            _ => None,
+        }
+    }
+
     /// An error if this file, which the run reads, would be gone when everything is done.
     pub(crate) fn spare(&self, input: &Path) -> anyhow::Result<()> {
         // Standard input is looked at when the run begins.

@@ -404,7 +404,12 @@ fn files_with_odd_times_rot_as_others_do() {
 #[test]
 fn other_content_with_the_same_mtime_is_suspect_whatever_else_moved() {
     type Move = fn(&Path);
-    let moves: [(&str, Move); 3] = [
+    let moves: [(&str, Move); 4] = [
+        ("archive in whole seconds", |it| {
+            let time = fs::metadata(it).unwrap().modified().unwrap();
+            let seconds = time.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+            set_time(it, std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds));
+        }),
         ("chmod", |it| fs::set_permissions(it, fs::Permissions::from_mode(0o600)).unwrap()),
         ("hard link", |it| fs::hard_link(it, it.with_extension("link")).unwrap()),
         ("copy", |it| {
@@ -814,4 +819,36 @@ fn snapshot_replaces_no_damaged_manifest() {
     // One that is sound is replaced, as it was named.
     let case = Case::new();
     case.run("snapshot t -o p.b3").is_code(0);
+}
+
+#[test]
+fn other_content_without_a_recorded_mtime_keeps_its_digest() {
+    let case = Case::new();
+    case.rot("f1");
+    let index = case.folder.join("p.b3.tw");
+    let text = fs::read_to_string(&index).unwrap();
+    let (before, after) = text.split_once("\"path\":\"f1\"").unwrap();
+    let (facts, rest) = after.split_once("\"mtime\":").unwrap();
+    let rest = rest.split_once(',').unwrap().1;
+    fs::write(&index, format!("{before}\"path\":\"f1\"{facts}{rest}")).unwrap();
+    for command in ["verify", "update", "update"] {
+        case.run(&format!("{command} p.b3 t")).is_code(1).prints("f1");
+        case.has_old("f1");
+    }
+}
+
+#[test]
+fn sum_never_replaces_digests_by_none() {
+    let case = Case::new();
+    fs::create_dir(case.folder.join("empty")).unwrap();
+    case.run("sum -r t -o S").is_code(0);
+    let old = fs::read(case.folder.join("S")).unwrap();
+    for inputs in ["-r empty", "nope", "-r nope", "--json nope", "-q nope"] {
+        let result = case.run(&format!("sum {inputs} -o S"));
+        let says = "S: has digests, and the new list would have none";
+        assert!(result.is_code(1).0.stderr.contains(says), "{inputs}");
+        assert!(fs::read(case.folder.join("S")).unwrap() == old, "{inputs}");
+    }
+    case.run("sum t/f1 -o S").is_code(0);
+    assert!(fs::read(case.folder.join("S")).unwrap() != old);
 }

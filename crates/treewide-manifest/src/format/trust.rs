@@ -75,8 +75,12 @@ impl Moment {
     }
 }
 
+/// The units in which times are kept, in nanoseconds: NTFS, `utimes`, ext3 and tar, FAT and zip.
+const UNITS: [i64; 6] = [1, 100, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000];
+
 impl Key {
-    /// Names the stamps that moved, such as `ctime`, while mtime is as it was. `None` if mtime moved as well: someone wrote to the file.
+    /// Names the stamps that moved, such as `ctime`, while mtime is as it was, or cut to a coarser unit. `None` if mtime moved as well:
+    /// someone wrote to the file.
     pub fn moved(&self, file: &Stamp) -> Option<Vec<&'static str>> {
         self.moved_to(&Self::of(file)?)
     }
@@ -94,9 +98,14 @@ impl Key {
             (self.ctime != other.ctime, "ctime"),
             (differ(self.inode, other.inode), "inode"),
             (differ(self.device, other.device), "device"),
+            (self.mtime != other.mtime, "fraction of mtime"),
         ];
         let moved = moved.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
-        (self.mtime == other.mtime).then_some(moved)
+        // Archives and file systems cut times. No edit does: it moves mtime forward.
+        UNITS
+            .iter()
+            .any(|unit| other.mtime == self.mtime.saturating_sub(self.mtime.rem_euclid(*unit)))
+            .then_some(moved)
     }
 
     /// Whether the file still has this key.
@@ -131,6 +140,25 @@ mod tests {
             mode: 0o644,
             links: 1,
             is_file: true,
+        }
+    }
+
+    #[test]
+    fn mtime_that_an_archive_cut_is_as_before() {
+        let was = MOMENT.seen(&file(13 * SECOND + 123_456_789, 20)).unwrap();
+        for (mtime, is_same) in [
+            (13 * SECOND + 123_456_700, true),
+            (13 * SECOND + 123_456_000, true),
+            (13 * SECOND + 123_000_000, true),
+            (13 * SECOND, true),
+            (12 * SECOND, true),
+            (13 * SECOND + 123_456_790, false),
+            (13 * SECOND + 100_000_000, false),
+            (14 * SECOND, false),
+            (10 * SECOND, false),
+        ] {
+            let moved = was.moved(&file(mtime, 30));
+            assert_eq!(moved, is_same.then(|| vec!["ctime", "fraction of mtime"]), "{mtime}");
         }
     }
 

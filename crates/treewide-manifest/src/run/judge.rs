@@ -175,12 +175,12 @@ impl<'a> Judge<'a> {
     pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
         let Some(stamp) = &is.stamp else { return Verdict::Changing };
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
-            let is_timed = |it: &&Facts| it.read.is_some() || it.seen().is_some();
-            let Some(facts) = was.facts.as_ref().filter(is_timed) else {
+            let Some((facts, seen)) = was.facts.as_ref().and_then(|it| Some((it, it.seen()?)))
+            else {
                 return Verdict::Changed(Change::Content { untimed: true });
             };
-            let seen = facts.seen().filter(|_| facts.bytes == is.bytes);
-            return other_content(facts, seen.and_then(|seen| seen.moved(stamp)));
+            let moved = (facts.bytes == is.bytes).then(|| seen.moved(stamp)).flatten();
+            return other_content(facts, moved);
         }
         let key = was.facts.as_ref().and_then(Facts::seen);
         match was.facts.as_ref().and_then(|facts| facts.mode) {
