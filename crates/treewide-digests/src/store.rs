@@ -8,6 +8,7 @@ mod bag;
 mod flatfs;
 mod hugging_face;
 mod markers;
+mod object;
 mod objects;
 mod pattern;
 mod places;
@@ -15,7 +16,8 @@ mod places;
 use crate::algorithm::Algorithm;
 use std::path::{Path, PathBuf};
 
-pub use objects::{Object, Objects};
+pub use object::Object;
+pub use objects::Objects;
 pub use places::find;
 
 /// A kind of store.

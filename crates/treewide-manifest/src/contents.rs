@@ -5,6 +5,7 @@
 //! ```
 
 pub(crate) mod dupes;
+mod entry;
 mod facts;
 mod folders;
 pub(crate) mod group;

@@ -3,6 +3,7 @@
 //! The libraries decide what a line means and whether a file is as listed (`treewide_digests`). A run that
 //! verified nothing fails, whatever the reason.
 
+mod algorithms;
 mod hint;
 mod json;
 mod operands;

@@ -1,6 +1,6 @@
 //! The objects of git-annex: `xx/yy/KEY/KEY` (`xxx/yyy` in a bare repository), where KEY is `BACKEND-sSIZE--DIGEST`.
 
-use super::objects::{Object, below, found, not_a_file};
+use super::object::{Object, below, found, not_a_file};
 use crate::algorithm::Algorithm;
 use std::path::PathBuf;
 use treewide_files::Kind;

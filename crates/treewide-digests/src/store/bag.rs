@@ -1,6 +1,6 @@
 //! Bags (BagIt, RFC 8493): the files that manifests list, and files that are not listed.
 
-use super::objects::{Object, below};
+use super::object::{Object, below};
 use crate::list::{List, Reading};
 use std::collections::{HashSet, VecDeque};
 use std::fs;

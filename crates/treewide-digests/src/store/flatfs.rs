@@ -1,6 +1,6 @@
 //! The blocks of IPFS in files `XX/BASE32.data`, where the name is a CID or the multihash in it.
 
-use super::objects::{Object, below, found, not_a_file};
+use super::object::{Object, below, found, not_a_file};
 use crate::algorithm::Algorithm;
 use std::path::PathBuf;
 use treewide_files::Kind;

@@ -1,7 +1,7 @@
 //! The stores of Hugging Face: names of files from snapshots, shared blobs, and folders with metadata.
 
 use super::markers::is_hugging_face_shared;
-use super::objects::{LEADS_OUT, Object, below, found, not_a_file};
+use super::object::{LEADS_OUT, Object, below, found, not_a_file};
 use crate::algorithm::Algorithm;
 use std::collections::HashMap;
 use std::ffi::OsString;

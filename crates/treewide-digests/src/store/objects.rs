@@ -1,5 +1,6 @@
 //! The objects of a store, found by a walk of the places where they are.
 
+use super::object::{LEADS_OUT, NOT_AN_OBJECT, Object, below, found, not_a_file};
 use super::pattern;
 use super::{Layout, Store, annex, bag, flatfs, hugging_face};
 use crate::algorithm::Algorithm;
@@ -7,25 +8,8 @@ use crate::expected::{By, Expected};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use treewide_files::digest::{self, Extent};
-use treewide_files::walk::{Found, Walk};
-use treewide_files::{Error, Kind, Task};
-
-/// Something in the place of objects.
-#[derive(Debug)]
-pub enum Object {
-    /// An object to hash.
-    File(Task<Expected>),
-    /// An object that is wrong, as can be said without reading it.
-    Wrong(PathBuf, String),
-    /// Something is not there.
-    Missing(PathBuf, String),
-    /// A place that could not be looked at.
-    Unreadable(Error),
-    /// Something in the place of objects that cannot be checked, and why.
-    Skipped(PathBuf, String),
-    /// Something that belongs to the store and is not an object: what it is. Empty for marks and locks.
-    Passed(&'static str),
-}
+use treewide_files::walk::Found;
+use treewide_files::{Kind, Task};
 
 /// The objects of a store, in the order of their paths.
 pub struct Objects(Box<dyn Iterator<Item = Object>>);
@@ -43,9 +27,6 @@ impl Iterator for Objects {
         self.0.next()
     }
 }
-
-const NOT_AN_OBJECT: &str = "not the name of an object";
-pub(super) const LEADS_OUT: &str = "leads out of the store";
 
 impl Store {
     /// Its objects. Nothing is read of them before the caller does.
@@ -72,52 +53,8 @@ impl Store {
     }
 }
 
-/// A file that a walk has found, and its digest.
-pub(super) fn found(path: PathBuf, kind: Kind, algorithm: Algorithm, digits: &str) -> Object {
-    match digest::unhex(digits.as_bytes()) {
-        Some(digest) => {
-            let about = Expected::new(digest, By::Store, vec![algorithm]);
-            Object::File(Task { path, kind, extent: extent(algorithm), about })
-        }
-        None => Object::Skipped(path, NOT_AN_OBJECT.into()),
-    }
-}
-
-/// The part of the BLAKE3 digest that is wanted.
-pub(super) fn extent(algorithm: Algorithm) -> Extent {
-    if algorithm == Algorithm::BLAKE3 { Extent::HASH } else { Extent::NONE }
-}
-
 fn linked(path: PathBuf, about: Expected) -> Object {
     Object::File(Task { path, kind: Kind::Regular, extent: Extent::NONE, about })
-}
-
-/// Everything below a directory that is in it, with the path from there.
-pub(super) fn below(root: &Path, top: &str) -> impl Iterator<Item = (Found, String)> + use<> {
-    let (base, root) =
-        (root.to_owned(), if top.is_empty() { root.to_owned() } else { root.join(top) });
-    let walk = root.symlink_metadata().is_ok().then(|| Walk::new(root).into_iter());
-    walk.into_iter().flatten().map(move |found| {
-        let path = match &found {
-            Found::File { path, .. } | Found::Special { path, .. } => path,
-            Found::Link(path) | Found::Directory(path) | Found::Temporary(path) => path,
-            Found::Failed(error) => error.path(),
-            _ => Path::new(""),
-        };
-        let inside = path.strip_prefix(&base).unwrap_or(path).to_string_lossy().replace('\\', "/");
-        (found, inside)
-    })
-}
-
-/// The object for something that is not a regular file.
-pub(super) fn not_a_file(found: Found) -> Option<Object> {
-    match found {
-        Found::Link(path) => Some(Object::Skipped(path, "a link".into())),
-        Found::Special { path, kind } => Some(Object::Skipped(path, kind.into())),
-        Found::Failed(error) => Some(Object::Unreadable(error)),
-        Found::Temporary(path) => Some(Object::Skipped(path, NOT_AN_OBJECT.into())),
-        _ => None,
-    }
 }
 
 /// Objects that are recognised by their paths. `link` says whether a link in the place of one may be followed.

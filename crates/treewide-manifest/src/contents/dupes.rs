@@ -1,9 +1,10 @@
 //! Duplicates: files with the same content, and folders that are equal.
 
+use crate::contents::entry::{EMPTY, Kind as Thing};
 use crate::contents::facts::{Facts, first, last};
 use crate::contents::folders::{Folder, Folders};
 use crate::contents::group::{Group, Kind, Member};
-use crate::contents::root::{EMPTY, Kind as Thing, Root};
+use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
 use crate::contents::similar::Similar;
 use crate::contents::sorter::{Sorted, Sorter};

@@ -1,6 +1,6 @@
 //! Digests of folders: of the names and contents below them, or of the contents alone.
 
-use crate::contents::root::{EMPTY, Kind};
+use crate::contents::entry::{EMPTY, Kind};
 use crate::format::name::base;
 use treewide::{Hasher, OUT_LEN};
 

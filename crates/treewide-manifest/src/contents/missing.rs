@@ -1,7 +1,8 @@
 //! Files of one operand whose content is in no other.
 
+use crate::contents::entry::Kind;
 use crate::contents::facts::{Facts, first};
-use crate::contents::root::{Kind, Root};
+use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::Wanted;

@@ -1,5 +1,6 @@
 //! The operands: lists, manifests, lists of a bucket and directories, each as a stream of files.
 
+use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode, last};
 use crate::contents::lines::Listed;
 use crate::contents::sorter::Sorter;
@@ -16,12 +17,6 @@ use treewide_files::name::os_path;
 
 /// The name of a list of lists that `treewide scale` writes.
 const BUCKET: &str = "bucket.b3";
-
-/// The digest of the empty file. No other mode has it.
-pub(crate) const EMPTY: [u8; OUT_LEN] = [
-    0xaf, 0x13, 0x49, 0xb9, 0xf5, 0xf9, 0xa1, 0xa6, 0xa0, 0x40, 0x4d, 0xea, 0x36, 0xdc, 0xc9, 0x49,
-    0x9b, 0xcb, 0x25, 0xc9, 0xad, 0xc1, 0x12, 0xb7, 0xcc, 0x9a, 0x93, 0xca, 0xe4, 0x1f, 0x32, 0x62,
-];
 
 /// An operand.
 #[derive(Debug)]
@@ -40,18 +35,6 @@ pub(crate) enum From {
     Bucket(Vec<PathBuf>),
     Directory(Box<Tree>),
 }
-
-/// Something below a root.
-pub(crate) enum Kind<'a> {
-    /// Without a digest, it is the content of no other file, or could not be read.
-    File(Option<[u8; OUT_LEN]>, Facts),
-    Directory,
-    /// A link, and where it leads; or a pipe, and its word.
-    Other(&'a [u8]),
-}
-
-/// Gets what is below a root, by its name.
-pub(crate) type Each<'a> = dyn FnMut(&[u8], Kind<'_>) -> Result<(), Error> + 'a;
 
 impl Root {
     /// Opens an operand. A directory is walked, and nothing is read in it yet.

@@ -1,7 +1,8 @@
 //! All operands of a run.
 
+use crate::contents::entry::{EMPTY, Kind};
 use crate::contents::facts::Facts;
-use crate::contents::root::{EMPTY, Kind, Root};
+use crate::contents::root::Root;
 use crate::contents::sorter::Sorted;
 use crate::contents::stages::{Wanted, resolve};
 use crate::error::Error;

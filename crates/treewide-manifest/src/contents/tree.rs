@@ -1,8 +1,8 @@
 //! A directory: what is in it now, and which digests its manifest knows.
 
 use crate::ahead::Ahead;
+use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode};
-use crate::contents::root::{EMPTY, Each, Kind};
 use crate::error::Error;
 use crate::format::manifest::{Manifest, index_path};
 use crate::format::name;

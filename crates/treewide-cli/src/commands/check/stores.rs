@@ -1,6 +1,6 @@
 //! The counts of one store, and the lines about it.
 
-use super::total::by;
+use super::algorithms::by;
 use crate::shell::wording::count;
 use indicatif::HumanBytes;
 use std::collections::BTreeMap;
