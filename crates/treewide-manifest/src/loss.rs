@@ -14,12 +14,20 @@ pub enum Loss {
     Everything(u64),
     /// None of the files is there as it was that are recorded below this directory, where something was mounted, and most are gone.
     Mount(PathBuf),
+    /// The same of the files that are recorded below this directory, where something is mounted now and was not.
+    Hidden(PathBuf),
     /// The list has the first name, and the directory has the second one.
     Names(PathBuf, PathBuf),
     /// More files are gone than [allowed](crate::machine::Update::most_removed): this many of all.
     Removed(u64, u64),
     /// Nothing is recorded, and no index says that this is so.
     NoRecord,
+    /// The index is there, and its list is not.
+    NoList,
+    /// The manifest in this place is of another directory: none of its files is there as it was, and this many are gone.
+    Other(u64),
+    /// The manifest in this place has this path, and it could not be read.
+    Unread(PathBuf),
     /// There is no file to record, and the manifest in this place has some.
     NoFile,
 }
@@ -28,7 +36,7 @@ impl Loss {
     /// The flag with which the caller continues: `allow-empty`, `accept-damage` or `max-removed`.
     pub fn flag(&self) -> &'static str {
         match self {
-            Self::Damage(_) => "accept-damage",
+            Self::Damage(_) | Self::NoList => "accept-damage",
             Self::Removed(..) => "max-removed",
             _ => "allow-empty",
         }
@@ -54,6 +62,11 @@ impl fmt::Display for Loss {
                 "does not have any file that is recorded below {} as it was, where something was mounted; mount it",
                 shown(at)
             ),
+            Self::Hidden(at) => write!(
+                f,
+                "does not have any file that is recorded below {} as it was, where something is mounted now; unmount it",
+                shown(at)
+            ),
             Self::Names(listed, there) => write!(
                 f,
                 "has {}, which the list calls {}; name the directory that the list is of",
@@ -69,6 +82,22 @@ impl fmt::Display for Loss {
             Self::NoRecord => {
                 f.write_str("names no file, and there is no index which says that this is so")
             }
+            Self::NoList => f.write_str(
+                "is there, and its list is missing; restore the list, or remove the index as well",
+            ),
+            Self::Other(files) => {
+                let files = if *files == 1 { "its file" } else { "any of its files" };
+                write!(
+                    f,
+                    "is a manifest, and the directory does not have {files} as it was; write elsewhere, or see that this is its \
+                     directory and that the disk is mounted"
+                )
+            }
+            Self::Unread(at) => write!(
+                f,
+                "has a record of {}, which could not be read now and would be lost; `treewide update` keeps it",
+                shown(at)
+            ),
             Self::NoFile => f.write_str("has files, and the new manifest would have none"),
         }
     }

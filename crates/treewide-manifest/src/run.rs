@@ -6,6 +6,7 @@ mod join;
 mod judge;
 mod known;
 mod moves;
+mod replaced;
 mod resume;
 pub(crate) mod scrub;
 pub(crate) mod update;

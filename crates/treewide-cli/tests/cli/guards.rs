@@ -15,12 +15,12 @@ const FILES: [&str; 3] = ["d/f3", "f1", "f2"];
 const LEFT: &str = ".treewide-0123456789abcdefb8f6b168214bf501.tmp";
 
 /// A tree `t` and its manifest `p.b3`.
-struct Case {
-    folder: Folder,
+pub(crate) struct Case {
+    pub(crate) folder: Folder,
 }
 
 impl Case {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = Folder::new();
         for name in FILES {
             folder.write(format!("t/{name}"), format!("content of {name}"));
@@ -32,18 +32,18 @@ impl Case {
         case
     }
 
-    fn run(&self, args: &str) -> Said {
+    pub(crate) fn run(&self, args: &str) -> Said {
         Said(self.folder.treewide(args).run())
     }
 
     /// Both files of the manifest.
-    fn pair(&self) -> [Option<Vec<u8>>; 2] {
+    pub(crate) fn pair(&self) -> [Option<Vec<u8>>; 2] {
         ["p.b3", "p.b3.tw"].map(|it| fs::read(self.folder.join(it)).ok())
     }
 
     /// Runs a command that must not touch the manifest.
     #[track_caller]
-    fn keeps(&self, code: i32, args: &str, says: &[&str]) -> Said {
+    pub(crate) fn keeps(&self, code: i32, args: &str, says: &[&str]) -> Said {
         let before = self.pair();
         let said = self.run(args);
         said.0.fails(code, says);
@@ -94,23 +94,23 @@ impl Case {
 
     /// The digest in the list is that of the content at the beginning.
     #[track_caller]
-    fn has_old(&self, name: &str) {
+    pub(crate) fn has_old(&self, name: &str) {
         let line = format!("{}  {name}\n", hex(format!("content of {name}")));
         assert!(self.folder.read("p.b3").contains(&line), "the old digest of {name} is gone");
     }
 }
 
-struct Said(Ended);
+pub(crate) struct Said(pub(crate) Ended);
 
 impl Said {
     #[track_caller]
-    fn is_code(&self, code: i32) -> &Self {
+    pub(crate) fn is_code(&self, code: i32) -> &Self {
         self.0.fails(code, &[]);
         self
     }
 
     #[track_caller]
-    fn prints(&self, text: &str) -> &Self {
+    pub(crate) fn prints(&self, text: &str) -> &Self {
         assert!(self.0.text().contains(text), "no {text:?} in {:?}", self.0);
         self
     }

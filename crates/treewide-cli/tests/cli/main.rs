@@ -13,6 +13,10 @@ mod device;
 mod docs;
 #[cfg(target_os = "linux")]
 mod guards;
+#[cfg(target_os = "linux")]
+mod guards_evidence;
+#[cfg(target_os = "linux")]
+mod guards_replaced;
 mod hints;
 mod hundred_thousand;
 #[cfg(target_os = "linux")]

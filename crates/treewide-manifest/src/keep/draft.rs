@@ -95,8 +95,14 @@ impl Draft {
         if first(path) == Some(First::Other) {
             return foreign(path, "is not a list of digests");
         }
-        if !accepts_damage && is_index(&index) == Some(false) {
-            return foreign(&index, "is not the index of a list");
+        if !accepts_damage {
+            match is_index(&index) {
+                Some(false) => return foreign(&index, "is not the index of a list"),
+                Some(true) if path.symlink_metadata().is_err() => {
+                    return Err(Error::refused(&index, Loss::NoList));
+                }
+                _ => {}
+            }
         }
         let target = path.canonicalize().ok().filter(|_| path.is_symlink());
         if let Some(target) = target.filter(|it| is_index(&index_path(it)).is_some()) {

@@ -7,9 +7,10 @@ use crate::error::Error;
 use crate::format::index::Mount;
 use crate::format::manifest::{Index, Manifest, index_path};
 use crate::format::name;
-use crate::format::record::{Record, Type};
+use crate::format::record::{Facts, FileRecord, Record, Type};
 use crate::loss::Loss;
 use crate::run::verdict::{Class, Finding};
+use crate::tree::mounts;
 use std::path::Path;
 use treewide_files::Stamp;
 
@@ -62,29 +63,39 @@ pub(crate) struct Guard<'a> {
     pub(crate) old: Option<&'a Manifest>,
     pub(crate) dir: &'a Path,
     accepted: Accepted,
-    all: Found,
-    others: u64,
-    /// Names of places where something was mounted, with a `/`, and the files and others that were found below.
-    mounts: Vec<(Vec<u8>, [Found; 2])>,
+    /// Files and others.
+    all: [Found; 2],
+    mounts: Vec<Place>,
 }
 
-/// Recorded files that are there.
+/// A place where something was or is mounted.
+#[derive(Debug)]
+struct Place {
+    /// With a `/`.
+    name: Vec<u8>,
+    was_mounted: bool,
+    /// The files and others below it.
+    found: [Found; 2],
+}
+
+/// Recorded paths that are there, and that are gone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
-    files: u64,
+    there: u64,
+    gone: u64,
     /// Whether one of them is known again by more than its name, as other directories may have that name (`README`).
     is_known: bool,
 }
 
 impl Found {
-    fn add(&mut self, files: u64, is_known: bool) {
-        self.files += files;
+    fn add(&mut self, there: u64, is_known: bool) {
+        self.there += there;
         self.is_known |= is_known;
     }
 
-    /// Whether the tree is another one, if this many recorded files are gone.
-    fn is_other(self, removed: u64) -> bool {
-        removed > self.files && !self.is_known
+    /// Whether the tree is another one.
+    fn is_other(self) -> bool {
+        self.gone > self.there && !self.is_known
     }
 }
 
@@ -98,8 +109,7 @@ impl<'a> Guard<'a> {
         dir: &'a Path,
         accepted: Accepted,
     ) -> Result<Self, Error> {
-        let mut guard =
-            Self { old, dir, accepted, all: Found::default(), others: 0, mounts: Vec::new() };
+        let mut guard = Self { old, dir, accepted, all: Default::default(), mounts: Vec::new() };
         let Some(old) = old else { return Ok(guard) };
         let list = old.list();
         match old.index() {
@@ -111,10 +121,15 @@ impl<'a> Guard<'a> {
             }
             Index::Bound(ends) => {
                 let name = |it: &Mount| [&it.name()[..], b"/"].concat();
-                guard.mounts =
-                    ends.1.mounts.iter().map(|it| (name(it), Default::default())).collect();
+                guard.mounts = ends.1.mounts.iter().map(|it| Place::new(name(it), true)).collect();
             }
             _ => {}
+        }
+        // What is mounted now hides what was recorded below it.
+        for name in mounts::below(dir) {
+            if !guard.mounts.iter().any(|it| it.name == name) {
+                guard.mounts.push(Place::new(name, false));
+            }
         }
         if !accepted.empty
             && let Some((listed, there)) = other_names(old, dir)?
@@ -124,19 +139,29 @@ impl<'a> Guard<'a> {
         Ok(guard)
     }
 
-    /// A record whose path is there, or cannot be looked at. `is_known` says whether it has the recorded content or key.
+    /// A record whose path is there, or cannot be looked at. `is_known` says whether it is [the one](is_as_it_was) that was recorded.
     pub(crate) fn found(&mut self, record: &Record, is_known: bool) {
-        let is_file = record.kind() == Type::File;
-        match is_file {
-            true => self.all.add(1, is_known),
-            false => self.others += 1,
-        }
+        let at = usize::from(record.kind() != Type::File);
+        self.all[at].add(1, is_known);
         // A directory is known by its name alone.
         let is_known = is_known && record.kind() != Type::Directory;
-        let is_below = |mount: &[u8]| record.name.starts_with(mount) && record.name != mount;
-        for (_, found) in self.mounts.iter_mut().filter(|it| is_below(&it.0)) {
-            found[usize::from(!is_file)].add(1, is_known);
+        for place in self.mounts.iter_mut().filter(|it| it.has(&record.name)) {
+            place.found[at].add(1, is_known);
         }
+    }
+
+    /// A recorded path that is gone.
+    pub(crate) fn gone(&mut self, name: &[u8], is_file: bool) {
+        let at = usize::from(!is_file);
+        self.all[at].gone += 1;
+        for place in self.mounts.iter_mut().filter(|it| it.has(name)) {
+            place.found[at].gone += 1;
+        }
+    }
+
+    /// Files that are there under other names. `is_known` says whether one of them is the one that was recorded.
+    pub(crate) fn moved(&mut self, files: u64, is_known: bool) {
+        self.all[0].add(files, is_known);
     }
 
     /// The index turned out to be damaged.
@@ -145,43 +170,44 @@ impl<'a> Guard<'a> {
         if self.accepted.damage { Ok(()) } else { Err(damage(list, cause.to_owned())) }
     }
 
-    /// Decides after everything was looked at, from the findings about missing files.
-    pub(crate) fn check(&self, findings: &[Finding], told: u64) -> Result<(), Error> {
-        let of = |class: Class, is_file: bool| {
-            let is =
-                |it: &&Finding| it.verdict.class() == class && (it.kind == Type::File) == is_file;
-            findings.iter().filter(is).count() as u64
-        };
-        let (removed, others) = (of(Class::Removed, true) + told, of(Class::Removed, false));
-        let (mut all, moved) = (self.all, of(Class::Moved, true) + of(Class::Renamed, true));
-        all.add(moved, moved > 0);
-        let files = all.files;
+    /// Decides after everything was looked at, from the findings about missing files. `told` more files are gone.
+    /// `by_content` says that a file under another name is known by its content alone.
+    pub(crate) fn check_findings(
+        &mut self,
+        findings: &[Finding],
+        told: u64,
+        by_content: bool,
+    ) -> Result<(), Error> {
+        self.all[0].gone += told;
+        for finding in findings {
+            let is_file = finding.kind == Type::File;
+            match finding.verdict.class() {
+                Class::Removed => self.gone(&finding.name, is_file),
+                Class::Moved | Class::Renamed if is_file => self.moved(1, by_content),
+                _ => {}
+            }
+        }
+        self.check()
+    }
+
+    /// Decides after everything was looked at.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let [files, others] = self.all;
         let refused = |loss| Err(Error::refused(self.dir, loss));
         if !self.accepted.empty {
-            if all.is_other(removed) || removed + files + self.others == 0 && others > 0 {
-                return refused(Loss::Everything(removed.max(others)));
+            let has_none = files.gone + files.there + others.there == 0 && others.gone > 0;
+            if files.is_other() || has_none {
+                return refused(Loss::Everything(files.gone.max(others.gone)));
             }
-            for (mount, [files, others]) in &self.mounts {
-                let gone = |is_file: bool| {
-                    let is_below = |it: &&Finding| {
-                        it.verdict.class() == Class::Removed
-                            && (it.kind == Type::File) == is_file
-                            && it.name.starts_with(mount)
-                    };
-                    findings.iter().filter(is_below).count() as u64
-                };
-                let is_other = match files.files + gone(true) {
-                    0 => others.is_other(gone(false)),
-                    _ => files.is_other(gone(true)),
-                };
-                if is_other {
-                    return refused(Loss::Mount(name::path(mount)));
-                }
+            if let Some(place) = self.mounts.iter().find(|it| it.is_other()) {
+                let at = name::path(&place.name);
+                let is_mounted = !place.was_mounted;
+                return refused(if is_mounted { Loss::Hidden(at) } else { Loss::Mount(at) });
             }
         }
         match self.accepted.removed {
-            Some(limit) if !limit.allows(removed, files + removed) => {
-                refused(Loss::Removed(removed, files + removed))
+            Some(limit) if !limit.allows(files.gone, files.there + files.gone) => {
+                refused(Loss::Removed(files.gone, files.there + files.gone))
             }
             _ => Ok(()),
         }
@@ -189,12 +215,46 @@ impl<'a> Guard<'a> {
 
     /// The places of the old manifest where something is mounted still.
     pub(crate) fn mounts(&self) -> impl Iterator<Item = &[u8]> {
-        let is_mount = |it: &&(Vec<u8>, [Found; 2])| {
-            let path = self.dir.join(name::path(&it.0));
+        let is_mount = |it: &&Place| {
+            let path = self.dir.join(name::path(&it.name));
             let device = |path: &Path| Stamp::at(path, true).ok().map(|it| it.device);
-            it.1[0].files > 0 && path.parent().is_some_and(|parent| device(parent) != device(&path))
+            let is_mounted = || path.parent().is_some_and(|parent| device(parent) != device(&path));
+            it.was_mounted && it.found[0].there > 0 && is_mounted()
         };
-        self.mounts.iter().filter(is_mount).map(|(name, _)| &name[..name.len() - 1])
+        self.mounts.iter().filter(is_mount).map(|it| &it.name[..it.name.len() - 1])
+    }
+}
+
+impl Place {
+    fn new(name: Vec<u8>, was_mounted: bool) -> Self {
+        Self { name, was_mounted, found: Default::default() }
+    }
+
+    fn has(&self, name: &[u8]) -> bool {
+        name.starts_with(&self.name) && *name != self.name
+    }
+
+    fn is_other(&self) -> bool {
+        let [files, others] = self.found;
+        if files.there + files.gone > 0 { files.is_other() } else { others.is_other() }
+    }
+}
+
+/// Whether a file is the one that was recorded, and not another one of its name. Inode and device say so, or one of them and the
+/// content: where a disk is off, there may be a file of the same content in its place (`README`). Empty files are all alike.
+pub(crate) fn is_as_it_was(
+    was: &FileRecord,
+    digest: &[u8; treewide::OUT_LEN],
+    bytes: u64,
+    [inode, device]: [Option<u64>; 2],
+) -> bool {
+    let has_content = bytes > 0 && treewide_files::digest::equal(&was.digest, digest);
+    let Some(seen) = was.facts.as_ref().and_then(Facts::seen) else { return has_content };
+    let same = |was: Option<u64>, is: Option<u64>| was.zip(is).map(|(was, is)| was == is);
+    match [same(seen.inode, inode), same(seen.device, device)] {
+        [Some(true), Some(true)] => true,
+        [Some(true), _] | [_, Some(true)] | [None, None] => has_content,
+        _ => false,
     }
 }
 

@@ -225,6 +225,9 @@ impl<'a> Judge<'a> {
         if let What::Unknown(cause) = &was.what {
             return (Verdict::NotCheckable(cause.clone()), None);
         }
+        if self.rules.follow && is_cut_off(was, is.kind()) {
+            return (Verdict::Unreadable(CUT_OFF.into()), None);
+        }
         if was.kind() != is.kind() {
             return (Verdict::ReplacedType { was: was.kind() }, observed(is, &self.rules).ok());
         }
@@ -290,6 +293,14 @@ impl<'a> Judge<'a> {
         }
         self.report
     }
+}
+
+/// What is said of a link that was followed to a file, and leads nowhere.
+const CUT_OFF: &str = "the link leads nowhere; mount the disk that it leads to, or remove the link";
+
+/// Whether a link that is followed led to a file, and leads nowhere now: the disk of that file may be off.
+pub(crate) fn is_cut_off(was: &Record, is: Type) -> bool {
+    was.kind() == Type::File && is == Type::Link
 }
 
 /// Judges other content, by the stamps that moved while size and mtime are as recorded.

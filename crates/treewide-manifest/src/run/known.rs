@@ -27,19 +27,40 @@ impl<'a> Known<'a> {
     }
 
     /// The beginning of the digest of a file with these numbers, with the manifest.
-    fn find(&mut self, stamp: &Stamp) -> Result<Option<(&'a Manifest, u64)>, Error> {
-        let (Some(old), Some(mtime)) = (self.old, stamp.mtime) else { return Ok(None) };
+    fn find(
+        &mut self,
+        inode: Option<u64>,
+        mtime: Option<i64>,
+    ) -> Result<Option<(&'a Manifest, u64)>, Error> {
+        let (Some(old), Some(inode), Some(mtime)) = (self.old, inode, mtime) else {
+            return Ok(None);
+        };
         let numbers = match self.numbers.take() {
             Some(numbers) => numbers,
             None => numbers_of(old)?,
         };
-        let found = self.numbers.insert(numbers).get(&(stamp.inode, mtime));
+        let found = self.numbers.insert(numbers).get(&(inode, mtime));
         Ok(found.map(|found| (old, *found)))
+    }
+
+    /// Whether a file with this inode and mtime, and of this content, is recorded under any name.
+    pub(crate) fn has_content(
+        &mut self,
+        inode: Option<u64>,
+        mtime: Option<i64>,
+        digest: &[u8; OUT_LEN],
+    ) -> Result<bool, Error> {
+        Ok(self.find(inode, mtime)?.is_some_and(|(_, begun)| begun == begin(digest)))
+    }
+
+    /// Whether the manifest has no inodes, as where these do not last.
+    pub(crate) fn has_no_inodes(&self) -> bool {
+        self.numbers.as_ref().is_none_or(HashMap::is_empty)
     }
 
     /// Whether a file has these numbers, so that the content matters.
     pub(crate) fn has(&mut self, stamp: &Stamp) -> Result<bool, Error> {
-        Ok(self.find(stamp)?.is_some())
+        Ok(self.find(Some(stamp.inode), stamp.mtime)?.is_some())
     }
 
     /// The verdict on a file, if another name is recorded with its numbers and other content: it rotted and was renamed, or got
@@ -50,7 +71,9 @@ impl<'a> Known<'a> {
         stamp: &Stamp,
         digest: &[u8; OUT_LEN],
     ) -> Result<Option<(Verdict, Record)>, Error> {
-        let Some((old, begun)) = self.find(stamp)? else { return Ok(None) };
+        let Some((old, begun)) = self.find(Some(stamp.inode), stamp.mtime)? else {
+            return Ok(None);
+        };
         if begun == begin(digest) {
             return Ok(None);
         }

@@ -2,6 +2,7 @@
 
 mod doubt;
 mod end;
+mod write;
 
 use crate::error::Error;
 use crate::format::day::Day;
@@ -22,6 +23,7 @@ use crate::run::join::{About, Join, Note, Policy, Resumed};
 use crate::run::judge::{Judge, Read, observed};
 use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
+use crate::run::replaced::{self, Replaced};
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
 use crate::run::update::doubt::is_known;
@@ -174,6 +176,9 @@ impl Update {
             places.writes_manifest(draft.path()).check(Some((old, dir)))?;
         }
         let guard = Guard::new(old, dir, self.accepted)?;
+        let there = replaced::at(&draft, old, self.accepted)?;
+        let replaced = there.as_ref().map(|it| Replaced::new(it, dir, self.accepted, rules.follow));
+        let replaced = replaced.transpose()?;
         let mut draft = draft;
         let (from, piece) = self.long.unwrap_or(long_files::USUAL);
         let least = self.outboards.as_ref().map_or(from, |it| it.least().min(from));
@@ -200,7 +205,7 @@ impl Update {
         let source = self.source(old, dir, &rules, own, moments, taken)?;
         let compared = old.map_or(Xattrs::None, |old| old.rules().xattrs.min(rules.xattrs));
         let mut judge = Judge::new(rules.clone(), compared, each);
-        let mut run = Run::begin(self, guard, &rules, draft, &options, alone)?;
+        let mut run = Run::begin(self, (guard, replaced), &rules, draft, &options, alone)?;
         for event in options.run_with(source, alone) {
             run.event(event, &mut judge)?;
         }
@@ -262,6 +267,8 @@ impl Update {
 struct Run<'a> {
     update: &'a Update,
     guard: Guard<'a>,
+    /// The manifest whose place the new one takes, if that is another one.
+    replaced: Option<Replaced<'a>>,
     known: Known<'a>,
     /// Paths that the new manifest leaves out.
     excluded: Globs,
@@ -312,7 +319,7 @@ impl HashAlone for Alone<'_> {
 impl<'a> Run<'a> {
     fn begin(
         update: &'a Update,
-        guard: Guard<'a>,
+        (guard, replaced): (Guard<'a>, Option<Replaced<'a>>),
         rules: &'a Rules,
         mut draft: Draft,
         options: &'a Options,
@@ -331,42 +338,12 @@ impl<'a> Run<'a> {
             lines: draft.start(rules, guard.dir),
             draft,
             guard,
+            replaced,
             today: Day::today(),
             options,
             alone,
             first: Vec::new(),
         })
-    }
-
-    fn write(&mut self, record: &Record) -> Result<(), Error> {
-        if let What::File(FileRecord { facts: Some(Facts { read: Some(day), .. }), .. }) =
-            &record.what
-        {
-            self.oldest = Some(self.oldest.map_or(*day, |oldest| oldest.min(*day)));
-        }
-        self.mounts.retain(|mount| {
-            let is_empty = *mount == record.name || !record.name.starts_with(mount);
-            if !is_empty {
-                self.lines.mount(&mount[..mount.len() - 1]);
-            }
-            is_empty
-        });
-        self.draft.add(record, &mut self.lines)
-    }
-
-    /// Notes the place that a file of another device is mounted at, or in.
-    fn note_mount(&mut self, task: &Task<About>) {
-        let Kind::Found(identity) = task.kind else { return };
-        let device = identity.numbers().0;
-        let is_known = |(it, at): &(u64, PathBuf)| *it == device && task.path.starts_with(at);
-        // On Windows, a walk does not know it.
-        if device == 0 || device == self.device || self.mounted.as_ref().is_some_and(is_known) {
-            return;
-        }
-        let is_mounted = |it: &&Path| Stamp::at(it, true).is_ok_and(|it| it.device == device);
-        let Some(at) = task.path.ancestors().skip(1).take_while(is_mounted).last() else { return };
-        self.lines.mount(&name::relative(at, self.guard.dir));
-        self.mounted = Some((device, at.to_owned()));
     }
 
     fn event(&mut self, event: Event<About, Note>, judge: &mut Judge<'_>) -> Result<(), Error> {
@@ -420,7 +397,7 @@ impl<'a> Run<'a> {
             }
             (Err(error), None) => {
                 let name = name::relative(&task.path, self.guard.dir);
-                judge.tell(about(&name, Type::File, Judge::failure(&error)));
+                self.unread(&name, Type::File, Judge::failure(&error), judge);
                 return Ok(());
             }
         };
@@ -430,7 +407,15 @@ impl<'a> Run<'a> {
             let mut new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
             match self.of_another(&new.name, &read, judge)? {
                 Some((verdict, was)) => self.doubt(&mut new, verdict, was, judge),
-                None => self.new_file(&new, &read, judge),
+                None => {
+                    if let Some(stamp) = &read.stamp
+                        && read.bytes > 0
+                        && self.known.has_content(Some(stamp.inode), stamp.mtime, &read.digest)?
+                    {
+                        self.guard.moved(0, true);
+                    }
+                    self.new_file(&new, &read, judge);
+                }
             }
             return self.write(&new);
         };
@@ -549,7 +534,7 @@ impl<'a> Run<'a> {
                 }
                 Err(error) => {
                     let verdict = Verdict::Unreadable(error.to_string());
-                    judge.tell(about(entry.name(), entry.kind(), verdict));
+                    self.unread(entry.name(), entry.kind(), verdict, judge);
                     Ok(())
                 }
             },
@@ -558,7 +543,7 @@ impl<'a> Run<'a> {
             }
             Note::Failed(None, name, cause) => {
                 let name = name.strip_suffix(b"/").unwrap_or(&name);
-                judge.tell(about(name, Type::Unknown, Verdict::Unreadable(cause)));
+                self.unread(name, Type::Unknown, Verdict::Unreadable(cause), judge);
                 Ok(())
             }
             Note::Resumed(resumed) => {

@@ -15,7 +15,6 @@ use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::signals;
 use crate::shell::usage::wrong_value;
-use anyhow::bail;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
@@ -32,7 +31,8 @@ pub(crate) const SNAPSHOT: Notes = Notes {
         ("2", "invalid usage"),
         (
             "3",
-            "a file could not be read, or changed each time, or the manifest or an outboard could not be written",
+            "a file could not be read, or changed each time, or the manifest or an outboard could not be written, or the one in its \
+             place has what would be lost",
         ),
     ],
     ..Notes::new(&[
@@ -128,6 +128,7 @@ pub(crate) struct WithArgs {
     /// Continue although none of the recorded files is there
     ///
     /// Without this, a directory whose disk is not mounted, or another directory, never replaces a manifest that has files.
+    /// So also if what it has could not be read now.
     #[arg(long, help_heading = "Verdict")]
     allow_empty: bool,
 
@@ -178,9 +179,6 @@ impl WithArgs {
             None => update,
         };
         self.say_what_is_left(&console, path);
-        if old.is_none() && !accepts_damage {
-            require_undamaged(path)?;
-        }
         let old = old.map(Manifest::open).transpose()?;
         let dir = match (dir, &old) {
             (Some(dir), _) => dir.to_owned(),
@@ -330,28 +328,6 @@ fn begin(
     Ok(pair)
 }
 
-/// An error if the manifest that a snapshot replaces is damaged, so that the loss is unknown.
-fn require_undamaged(path: &Path) -> anyhow::Result<()> {
-    let damage = match path.metadata() {
-        Err(_) => return Ok(()),
-        Ok(_) => match Manifest::open(path) {
-            Err(error) => Some(error.to_string()),
-            Ok(manifest) => match manifest.index() {
-                Index::Ignored(cause) => {
-                    Some(format!("{}: {cause}", shown(&treewide_manifest::index_path(path))))
-                }
-                _ => None,
-            },
-        },
-    };
-    match damage {
-        None => Ok(()),
-        Some(cause) => bail!(
-            "{cause}; the manifest there is damaged, and nothing was written; write elsewhere, or replace it with --accept-damage"
-        ),
-    }
-}
-
 fn appear(made: Made) -> anyhow::Result<(Report, Totals, Written)> {
     let mut unfinished = signals::unfinished();
     let Made { report, draft, outboards, .. } = made;
@@ -374,7 +350,8 @@ impl SnapshotArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
             let rules = self.rules.rules()?.unwrap_or_default();
-            let (update, dir) = (Update::new().rules(rules), self.dir.as_deref());
+            let update = Update::new().rules(rules).accept_damage(self.accept_damage);
+            let dir = self.dir.as_deref();
             if !self.with.quiet.is_on() {
                 self.rules.say_what_is_unseen(program);
             }

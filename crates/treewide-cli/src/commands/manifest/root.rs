@@ -36,9 +36,10 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
     let named = list.extension().filter(|it| *it == ENDING).map(|_| list.with_extension(""));
     let named = named.filter(|dir| dir.is_dir());
     let all: Vec<PathBuf> = named.into_iter().chain([PathBuf::from(".")]).collect();
-    let mut missing = 0;
+    let (mut missing, mut has_records) = (0, false);
     for record in manifest.records()?.take(LOOKED_FOR) {
         let record = record?;
+        has_records = true;
         let Ok(name) = os_path(record.bare()) else { continue };
         let has = |dir: &&PathBuf| dir.join(&name).symlink_metadata().is_ok();
         if let Some(dir) = all.iter().find(has) {
@@ -57,6 +58,10 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
             shown(list),
             dirs.join(" or ")
         );
+    }
+    // No record says whether `.` is it.
+    if !has_records && all.len() == 1 {
+        bail!("{}: lists nothing by which its directory is known; name that after it", shown(list));
     }
     Ok(all[0].clone())
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
-use crate::format::trust::Key;
+use crate::run::guard::is_as_it_was;
 use crate::run::judge::{Judge, Read};
 use crate::run::moves::about;
 use crate::run::update::Run;
@@ -82,11 +82,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether the file is the one that was recorded, and not another one of its name. Empty files are all alike.
+/// Whether the file is [the one](is_as_it_was) that was recorded.
 pub(super) fn is_known(record: &Record, read: &Read, stamp: &Stamp) -> bool {
     let What::File(was) = &record.what else { return false };
-    let has_content = read.bytes > 0 && treewide_files::digest::equal(&was.digest, &read.digest);
-    let seen = was.facts.as_ref().and_then(Facts::seen);
-    let is_at = |it: &Key| (it.inode, it.device) == (Some(stamp.inode), Some(stamp.device));
-    has_content || seen.is_some_and(is_at)
+    is_as_it_was(was, &read.digest, read.bytes, [Some(stamp.inode), Some(stamp.device)])
 }

@@ -17,7 +17,8 @@ impl Run<'_> {
         seen: &Seen,
     ) -> Result<(Report, Totals, Draft), Error> {
         let findings = judge.settle();
-        self.guard.check(&findings, judge.report.count(Class::Removed))?;
+        let told = judge.report.count(Class::Removed);
+        self.guard.check_findings(&findings, told, self.known.has_no_inodes())?;
         for finding in findings {
             judge.tell(finding);
         }
@@ -38,6 +39,9 @@ impl Run<'_> {
         let totals = self.draft.complete(&self.lines)?;
         if totals.files == 0 && !self.update.accepted.empty {
             self.draft.replaces_none()?;
+        }
+        if let Some(replaced) = self.replaced.take() {
+            replaced.end(|it| self.is_left_out(it))?;
         }
         Ok((judge.finish(), totals, self.draft))
     }

@@ -1,0 +1,97 @@
+//! Evidence that the disk of a manifest is there.
+
+use crate::guards::Case;
+use crate::support::{is_root, skip};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Something that is mounted until it is dropped.
+struct Mount(PathBuf);
+
+impl Mount {
+    /// `None` if it cannot be made here, with the reason printed.
+    fn new(args: &[&str], at: &Path) -> Option<Self> {
+        let mounted = is_root()
+            && Command::new("mount").args(args).arg(at).status().is_ok_and(|it| it.success());
+        if !mounted {
+            skip("a mount", "only root can mount, and not everywhere");
+        }
+        mounted.then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// A disk that is off, and a file like one of its own in its place: at the root, and below it.
+#[test]
+fn one_equal_file_does_not_stand_for_a_disk() {
+    for place in ["t", "t/disk"] {
+        let case = Case::new();
+        let at = case.folder.join(place);
+        fs::create_dir_all(&at).unwrap();
+        let image = case.folder.join("image");
+        fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
+        if !made.is_ok_and(|it| it.success()) {
+            return skip("a disk", "there is no mkfs.ext4");
+        }
+        let args = ["-o", "loop", image.to_str().unwrap()];
+        let Some(disk) = Mount::new(&args, &at) else { return };
+        for (name, content) in [("p1", "1"), ("p2", "2"), ("p3", "3"), ("README", "hello")] {
+            fs::write(at.join(name), content).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(60));
+        case.run("update --allow-empty p.b3 t").is_code(0);
+        drop(disk);
+        fs::write(at.join("README"), "hello").unwrap();
+        for command in ["update", "update --full", "scrub"] {
+            case.keeps(3, &format!("{command} p.b3 t"), &["does not have any", "--allow-empty"]);
+        }
+        // Neither does it under another name.
+        fs::rename(at.join("README"), at.join("README2")).unwrap();
+        case.keeps(3, "update p.b3 t", &["does not have any", "--allow-empty"]);
+        fs::remove_file(at.join("README2")).unwrap();
+        // The same disk, with one file that is as it was, and under another name.
+        let Some(_disk) = Mount::new(&args, &at) else { return };
+        for name in ["p1", "p2", "p3"] {
+            fs::remove_file(at.join(name)).unwrap();
+        }
+        fs::rename(at.join("README"), at.join("READ")).unwrap();
+        if place == "t" {
+            case.run("update p.b3 t").is_code(0).prints("MOVED    README");
+        } else {
+            // None of its names is there.
+            fs::rename(at.join("READ"), at.join("README")).unwrap();
+            case.run("update p.b3 t").is_code(0).prints("REMOVED  disk/p1");
+        }
+    }
+}
+
+/// What is mounted over a directory hides its files.
+#[test]
+fn files_below_a_new_mount_are_hidden_and_not_gone() {
+    let case = Case::new();
+    case.folder.write("t/d/f4", "content of d/f4");
+    case.run("update p.b3 t").is_code(0);
+    let Some(mount) = Mount::new(&["-t", "tmpfs", "tmpfs"], &case.folder.join("t/d")) else {
+        return;
+    };
+    for command in ["update", "update --full", "scrub", "update -q"] {
+        let says = ["recorded below d", "where something is mounted now; unmount it"];
+        case.keeps(3, &format!("{command} p.b3 t"), &says);
+    }
+    case.keeps(3, "snapshot t -o p.b3", &["where something is mounted now"]);
+    // The files were brought to the new disk.
+    for name in ["f3", "f4"] {
+        fs::write(case.folder.join(format!("t/d/{name}")), format!("content of d/{name}")).unwrap();
+    }
+    case.run("update p.b3 t").is_code(0);
+    drop(mount);
+    case.run("verify p.b3 t").is_code(0);
+}

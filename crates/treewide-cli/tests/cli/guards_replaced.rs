@@ -1,0 +1,166 @@
+//! Manifests that are not replaced, although the new one is not made from them.
+
+use crate::guards::Case;
+use crate::support::{is_root, skip};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+/// Commands that write `p.b3`, and do not read it.
+fn writers(dir: &str) -> [String; 2] {
+    [format!("snapshot {dir} -o p.b3"), format!("update q.b3 {dir} -o p.b3")]
+}
+
+#[test]
+fn index_whose_list_is_missing_is_not_replaced() {
+    let case = Case::new();
+    case.run("snapshot t -o q.b3").is_code(0);
+    fs::remove_file(case.folder.join("p.b3")).unwrap();
+    fs::create_dir(case.folder.join("empty")).unwrap();
+    fs::rename(case.folder.join("t"), case.folder.join("p")).unwrap();
+    let more = ["snapshot p", "snapshot empty -o p.b3"].map(str::to_owned);
+    for command in writers("p").into_iter().chain(more) {
+        let says = ["p.b3.tw: is there, and its list is missing", "nothing was written"];
+        case.keeps(3, &command, &says);
+    }
+    case.keeps(3, "update p.b3 p", &["p.b3"]);
+    case.run("snapshot p --accept-damage").is_code(0);
+    case.run("verify p.b3 p").is_code(0);
+}
+
+#[test]
+fn manifest_of_another_directory_is_not_replaced() {
+    let case = Case::new();
+    for name in ["x", "y"] {
+        case.folder.write(format!("other/{name}"), name);
+    }
+    // A name alone says nothing.
+    case.folder.write("other/f1", "README");
+    case.run("snapshot other -o q.b3").is_code(0);
+    for command in writers("other") {
+        let says = ["p.b3: is a manifest, and", "any of its files as it was", "--allow-empty"];
+        case.keeps(3, &command, &says);
+    }
+    // That of the same one is, also where files changed, moved and went.
+    case.run("snapshot t -o q.b3 --allow-empty").is_code(0);
+    fs::remove_file(case.folder.join("t/f2")).unwrap();
+    case.folder.write("t/f1", "other");
+    fs::rename(case.folder.join("t/d/f3"), case.folder.join("t/f4")).unwrap();
+    for command in writers("t") {
+        case.run(&command).is_code(0);
+        case.run("verify p.b3 t").is_code(0);
+        assert_eq!(case.folder.read("p.b3").lines().count(), 2);
+    }
+    case.run("snapshot other -o p.b3 --allow-empty").is_code(0);
+    case.run("verify p.b3 other").is_code(0);
+    // What new rules leave out is there all the same.
+    let before = case.pair();
+    case.run("snapshot other --exclude [xy] -o p.b3").is_code(0);
+    assert_ne!(case.pair(), before);
+}
+
+#[test]
+fn records_of_what_is_not_mounted_are_not_replaced() {
+    if !is_root() {
+        return skip("a mount that is missing", "only root can mount");
+    }
+    let case = Case::new();
+    let at = case.folder.join("t/disk");
+    fs::create_dir(&at).unwrap();
+    let mount = Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&at).status();
+    if !mount.is_ok_and(|it| it.success()) {
+        return skip("a mount that is missing", "nothing can be mounted here");
+    }
+    for name in ["photo", "photo2"] {
+        fs::write(at.join(name), name).unwrap();
+    }
+    case.run("update p.b3 t").is_code(0);
+    case.run("snapshot t -o p.b3").is_code(0);
+    assert!(Command::new("umount").arg(&at).status().unwrap().success());
+    case.run("snapshot t -o q.b3").is_code(0);
+    for command in writers("t") {
+        let says = ["does not have any file that is recorded below disk", "--allow-empty"];
+        case.keeps(3, &command, &says);
+    }
+    case.run("snapshot t -o p.b3 --allow-empty").is_code(0);
+}
+
+#[test]
+fn records_of_what_cannot_be_read_are_not_replaced() {
+    let (program, rights) = match is_root() {
+        true => ("setpriv", "--bounding-set -dac_override,-dac_read_search"),
+        false => ("env", ""),
+    };
+    let may = Command::new(program).args(rights.split_whitespace()).arg("true").output();
+    if !may.is_ok_and(|it| it.status.success()) {
+        return skip("files that root cannot read", "there is no setpriv that may");
+    }
+    for (path, lost) in [("f1", "f1"), ("d", "d")] {
+        let case = Case::new();
+        let mode = |mode| {
+            let path = case.folder.join("t").join(path);
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(0);
+        let before = case.pair();
+        let ended = case
+            .folder
+            .program(program)
+            .args(rights.split_whitespace())
+            .arg(crate::support::TREEWIDE)
+            .args(["snapshot", "t", "-o", "p.b3"])
+            .run();
+        let says = format!("p.b3: has a record of {lost}");
+        ended.fails(3, &[&says, "could not be read", "nothing was written"]);
+        assert!(case.pair() == before);
+        mode(0o755);
+        case.run("verify p.b3 t").is_code(0);
+    }
+}
+
+#[test]
+fn followed_links_to_what_is_off_are_not_replaced() {
+    let case = Case::new();
+    let disk = case.folder.join("disk");
+    case.folder.write("disk/big", "content of big");
+    symlink(disk.join("big"), case.folder.join("t/big")).unwrap();
+    case.run("snapshot --follow t -o p.b3").is_code(0);
+    fs::rename(&disk, case.folder.join("off")).unwrap();
+    let list = case.folder.read("p.b3");
+    for command in ["verify", "verify --quick", "update", "update --full", "scrub"] {
+        let said = case.run(&format!("{command} p.b3 t"));
+        said.is_code(3).prints("UNREADABLE big  (the link leads nowhere; mount the disk");
+        assert_eq!(case.folder.read("p.b3"), list);
+        case.has_old("big");
+    }
+    case.keeps(3, "snapshot --follow t -o p.b3", &["p.b3: has a record of big"]);
+    fs::rename(case.folder.join("off"), &disk).unwrap();
+    case.run("update p.b3 t").is_code(0);
+    case.run("verify p.b3 t").is_code(0);
+    // Its user removes a link that is of no use any more.
+    fs::remove_file(case.folder.join("t/big")).unwrap();
+    case.run("update p.b3 t").is_code(0).prints("REMOVED  big");
+}
+
+#[test]
+fn list_that_names_nothing_does_not_choose_a_directory() {
+    let case = Case::new();
+    let run = |command: &str| {
+        let program = case.folder.program("env").args(["-C", "t", crate::support::TREEWIDE]);
+        program.args(command.split_whitespace()).run()
+    };
+    fs::create_dir(case.folder.join("none")).unwrap();
+    case.run("snapshot none -o none.b3").is_code(0);
+    fs::rename(case.folder.join("none"), case.folder.join("away")).unwrap();
+    let pair = || ["none.b3", "none.b3.tw"].map(|it| fs::read(case.folder.join(it)).unwrap());
+    let before = pair();
+    for command in ["scrub", "update", "verify"] {
+        run(&format!("{command} ../none.b3")).fails(3, &["none.b3: lists nothing", "name"]);
+        assert!(pair() == before, "{command}");
+    }
+    assert!(!Path::new("none").exists());
+    run("verify ../none.b3 ../away").fails(0, &[]);
+    fs::rename(case.folder.join("away"), case.folder.join("none")).unwrap();
+    run("verify ../none.b3").fails(0, &[]);
+}

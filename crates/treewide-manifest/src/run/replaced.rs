@@ -1,0 +1,184 @@
+//! The manifest in the place of a new one that is not made from it: what it records is not lost either.
+
+use crate::error::{Error, ErrorKind};
+use crate::format::manifest::{Index, Manifest, Records};
+use crate::format::name;
+use crate::format::record::{Record, Type, What};
+use crate::keep::draft::Draft;
+use crate::loss::Loss;
+use crate::run::guard::{Accepted, Guard, is_as_it_was};
+use crate::run::judge::is_cut_off;
+use crate::run::known::Known;
+use crate::tree::beneath::Beneath;
+use std::path::Path;
+
+/// The manifest that a draft will replace, unless it is made from it.
+///
+/// # Errors
+/// If it is there and cannot be read.
+pub(crate) fn at(
+    draft: &Draft,
+    old: Option<&Manifest>,
+    accepted: Accepted,
+) -> Result<Option<Manifest>, Error> {
+    let path = draft.path();
+    if old.is_some_and(|old| old.list().path() == path) || path.metadata().is_err() {
+        return Ok(None);
+    }
+    match Manifest::open(path) {
+        Ok(there) => {
+            let is_nothing = there.list().is_empty() && matches!(there.index(), Index::Absent);
+            Ok(Some(there).filter(|_| !is_nothing))
+        }
+        Err(_) if accepted.damage => Ok(None),
+        Err(error) => Err(Error::refused(path, Loss::Damage(error.to_string()))),
+    }
+}
+
+/// Compares what it records with the new records, in their order.
+pub(crate) struct Replaced<'a> {
+    guard: Guard<'a>,
+    known: Known<'a>,
+    accepted: Accepted,
+    manifest: &'a Manifest,
+    records: Records,
+    next: Option<Record>,
+    beneath: Beneath,
+    follows: bool,
+    /// Names of places that could not be read, without a `/`.
+    unread: Vec<Vec<u8>>,
+    /// A record that would be lost for that.
+    lost: Option<Record>,
+}
+
+impl<'a> Replaced<'a> {
+    /// # Errors
+    /// If no run could compare it with the directory.
+    pub(crate) fn new(
+        manifest: &'a Manifest,
+        dir: &'a Path,
+        accepted: Accepted,
+        follows: bool,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            guard: Guard::new(Some(manifest), dir, accepted)?,
+            known: Known::new(Some(manifest)),
+            accepted,
+            manifest,
+            records: manifest.records()?,
+            next: None,
+            beneath: Beneath::new(dir, follows),
+            follows,
+            unread: Vec::new(),
+            lost: None,
+        })
+    }
+
+    /// A place that has no new record, as it could not be read.
+    pub(crate) fn unread(&mut self, name: &[u8]) {
+        self.unread.push(name.strip_suffix(b"/").unwrap_or(name).to_owned());
+    }
+
+    /// The next new record.
+    pub(crate) fn add(
+        &mut self,
+        new: &Record,
+        is_left_out: impl Fn(&Record) -> bool,
+    ) -> Result<(), Error> {
+        let was = self.skip_to(Some(&new.name), is_left_out)?;
+        let seen = match &new.what {
+            What::File(is) => {
+                is.facts.as_ref().and_then(|facts| Some((facts.bytes, facts.seen()?)))
+            }
+            _ => None,
+        };
+        match (was, &new.what) {
+            (None, What::File(is)) => {
+                // Moved, if it is a recorded file.
+                if let Some((bytes, seen)) = seen
+                    && bytes > 0
+                    && self.known.has_content(seen.inode, Some(seen.mtime), &is.digest)?
+                {
+                    self.guard.moved(1, true);
+                }
+            }
+            (None, _) => {}
+            (Some(was), _) if self.follows && is_cut_off(&was, new.kind()) => self.lose(was),
+            (Some(was), What::File(is)) => {
+                let numbers = seen.map_or([None; 2], |(_, seen)| [seen.inode, seen.device]);
+                let bytes = is.facts.as_ref().map_or(0, |facts| facts.bytes);
+                let is_known = matches!(&was.what, What::File(was) if is_as_it_was(was, &is.digest, bytes, numbers));
+                self.guard.found(&was, is_known);
+            }
+            (Some(was), _) if was.kind() == new.kind() => self.guard.found(&was, true),
+            (Some(_), _) => {}
+        }
+        Ok(())
+    }
+
+    /// After the last record: whether the new manifest loses anything.
+    ///
+    /// # Errors
+    /// If it does.
+    pub(crate) fn end(mut self, is_left_out: impl Fn(&Record) -> bool) -> Result<(), Error> {
+        self.skip_to(None, is_left_out)?;
+        let list = self.manifest.list().path();
+        if let Some(lost) = self.lost.filter(|_| !self.accepted.empty) {
+            return Err(Error::refused(list, Loss::Unread(name::path(lost.bare()))));
+        }
+        let other = |error: Error| match error.kind() {
+            ErrorKind::Refused(Loss::Everything(gone)) => Error::refused(list, Loss::Other(*gone)),
+            _ => error,
+        };
+        self.guard.check().map_err(other)
+    }
+
+    /// Passes the records up to this name. The one that has it.
+    fn skip_to(
+        &mut self,
+        name: Option<&[u8]>,
+        is_left_out: impl Fn(&Record) -> bool,
+    ) -> Result<Option<Record>, Error> {
+        loop {
+            if self.next.is_none() {
+                self.next = self.records.next().transpose()?;
+                if let Some(cause) = self.records.damage() {
+                    self.guard.damaged(cause)?;
+                }
+            }
+            match &self.next {
+                Some(next) if name.is_none_or(|name| next.name[..] < *name) => {}
+                Some(next) if name == Some(&next.name) => return Ok(self.next.take()),
+                _ => return Ok(None),
+            }
+            if let Some(gone) = self.next.take() {
+                self.gone(gone, &is_left_out);
+            }
+        }
+    }
+
+    fn gone(&mut self, record: Record, is_left_out: impl Fn(&Record) -> bool) {
+        let bare = record.bare();
+        let is_in = |place: &[u8]| {
+            let below = bare.strip_prefix(place);
+            place.is_empty() || below.is_some_and(|it| it.is_empty() || it[0] == b'/')
+        };
+        // The record of a link that is followed now has no content to lose.
+        let is_followed = self.follows && record.kind() == Type::Link;
+        if is_followed || matches!(record.what, What::Unknown(_)) {
+            return;
+        }
+        let there = self.beneath.look(bare);
+        match there {
+            _ if self.unread.iter().any(|it| is_in(it)) => self.lose(record),
+            Err(_) => self.lose(record),
+            Ok(Some(kind)) if kind == record.kind() && is_left_out(&record) => {}
+            Ok(_) => self.guard.gone(&record.name, record.kind() == Type::File),
+        }
+    }
+
+    fn lose(&mut self, record: Record) {
+        self.guard.found(&record, false);
+        self.lost.get_or_insert(record);
+    }
+}

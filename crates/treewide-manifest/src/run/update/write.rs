@@ -1,0 +1,63 @@
+//! Writes new records, and what belongs to them: where something is mounted, and what another manifest would lose.
+
+use crate::error::Error;
+use crate::format::name;
+use crate::format::record::{Facts, FileRecord, Record, Type, What};
+use crate::run::join::About;
+use crate::run::judge::Judge;
+use crate::run::moves::about;
+use crate::run::update::Run;
+use crate::run::verdict::Verdict;
+use std::path::{Path, PathBuf};
+use treewide_files::{Kind, Stamp, Task};
+
+impl Run<'_> {
+    pub(super) fn write(&mut self, record: &Record) -> Result<(), Error> {
+        if let What::File(FileRecord { facts: Some(Facts { read: Some(day), .. }), .. }) =
+            &record.what
+        {
+            self.oldest = Some(self.oldest.map_or(*day, |oldest| oldest.min(*day)));
+        }
+        self.mounts.retain(|mount| {
+            let is_empty = *mount == record.name || !record.name.starts_with(mount);
+            if !is_empty {
+                self.lines.mount(&mount[..mount.len() - 1]);
+            }
+            is_empty
+        });
+        if let Some(mut replaced) = self.replaced.take() {
+            replaced.add(record, |it| self.is_left_out(it))?;
+            self.replaced = Some(replaced);
+        }
+        self.draft.add(record, &mut self.lines)
+    }
+
+    /// A path that is in no manifest, and could not be read.
+    pub(super) fn unread(
+        &mut self,
+        name: &[u8],
+        kind: Type,
+        verdict: Verdict,
+        judge: &mut Judge<'_>,
+    ) {
+        if let Some(replaced) = &mut self.replaced {
+            replaced.unread(name);
+        }
+        judge.tell(about(name, kind, verdict));
+    }
+
+    /// Notes the place that a file of another device is mounted at, or in.
+    pub(super) fn note_mount(&mut self, task: &Task<About>) {
+        let Kind::Found(identity) = task.kind else { return };
+        let device = identity.numbers().0;
+        let is_known = |(it, at): &(u64, PathBuf)| *it == device && task.path.starts_with(at);
+        // On Windows, a walk does not know it.
+        if device == 0 || device == self.device || self.mounted.as_ref().is_some_and(is_known) {
+            return;
+        }
+        let is_mounted = |it: &&Path| Stamp::at(it, true).is_ok_and(|it| it.device == device);
+        let Some(at) = task.path.ancestors().skip(1).take_while(is_mounted).last() else { return };
+        self.lines.mount(&name::relative(at, self.guard.dir));
+        self.mounted = Some((device, at.to_owned()));
+    }
+}
