@@ -214,12 +214,12 @@ fn inside(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         }
     }
     let indexes = with(".safetensors.index.json");
-    let is_first = |it: &PathBuf| part(it).is_none_or(|(_, no, _)| no == 1);
+    let is_first = |it: &PathBuf| part(it, ".gguf").is_none_or(|(_, no, _)| no == 1);
     let gguf: Vec<_> = with(".gguf").into_iter().filter(is_first).collect();
     let files = with(".safetensors");
     match (&*indexes, &*files, &*gguf) {
         ([_], ..) => Ok(indexes),
-        ([], [_, ..], _) => Ok(files),
+        ([], [_, ..], _) => all_parts(files),
         ([], [], [one]) => Ok(parts(one)),
         ([one, two, ..], ..) | ([], [], [one, two, ..]) => {
             let text = format!(
@@ -236,9 +236,30 @@ fn inside(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
+/// The files, in the order of their names, if no name says that there is one more.
+fn all_parts(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Error> {
+    const END: &str = ".safetensors";
+    let mut seen = BTreeSet::new();
+    for path in &files {
+        let Some((name, _, count)) = part(path, END) else { continue };
+        if !seen.insert((name, count)) {
+            continue;
+        }
+        let file = |no: u64| path.with_file_name(format!("{name}-{no:05}-of-{count:05}{END}"));
+        if let Some(missing) = (1..=count).map(file).find(|it| files.binary_search(it).is_err()) {
+            let text = format!(
+                "this is a part of {count}, and {} is not there; name this file itself for its tensors alone",
+                shown(&missing)
+            );
+            return Err(Error::new(path, Fault::new(text)));
+        }
+    }
+    Ok(files)
+}
+
 /// The beginning of the name of a part, its number and the number of parts: of `X-00001-of-00003.gguf`.
-fn part(path: &Path) -> Option<(&str, u64, u64)> {
-    let (rest, count) = path.file_name()?.to_str()?.strip_suffix(".gguf")?.rsplit_once("-of-")?;
+fn part<'a>(path: &'a Path, end: &str) -> Option<(&'a str, u64, u64)> {
+    let (rest, count) = path.file_name()?.to_str()?.strip_suffix(end)?.rsplit_once("-of-")?;
     let (rest, no) = rest.rsplit_once('-')?;
     let number = |text: &str| text.parse().ok().filter(|_| text.len() == 5);
     Some((rest, number(no)?, number(count)?))
@@ -246,7 +267,7 @@ fn part(path: &Path) -> Option<(&str, u64, u64)> {
 
 /// The parts of a split file, if this is the first of them.
 fn parts(path: &Path) -> Vec<PathBuf> {
-    match part(path) {
+    match part(path, ".gguf") {
         Some((name, 1, count)) => (1..=count)
             .map(|no| path.with_file_name(format!("{name}-{no:05}-of-{count:05}.gguf")))
             .collect(),

@@ -92,6 +92,21 @@ fn model_in_a_directory_is_not_guessed() {
 }
 
 #[test]
+fn model_in_a_directory_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let first = write(at, "m-00001-of-00003.safetensors", safetensors(&[A]));
+    let last = write(at, "m-00003-of-00003.safetensors", safetensors(&[B]));
+    let found = refusal(at);
+    let (this, missing) = ("m-00001-of-00003.safetensors: this is a part of 3", "m-00002-of-00003");
+    assert!(found.contains(this) && found.contains(missing), "{found}");
+    assert_eq!(digests(&first).keys().collect::<Vec<_>>(), ["a"], "it was named");
+    fs::rename(first, at.join("m-00001-of-00002.safetensors")).unwrap();
+    fs::rename(last, at.join("m-00002-of-00002.safetensors")).unwrap();
+    assert_eq!(digests(at).keys().collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[test]
 fn hash_has_any_mode_length_and_threads() {
     let folder = tempfile::tempdir().unwrap();
     let part = 4 << 20;
