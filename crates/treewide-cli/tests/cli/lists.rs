@@ -212,6 +212,32 @@ fn check_says_why_a_digest_is_not_compared() {
             "",
             "digest of 56 digits, but BLAKE2b-256 has 64; the list may be cut",
         ),
+        (
+            "x",
+            "sha256:0000  alpha.txt".into(),
+            "",
+            "digest of 4 digits, but SHA-256 has 64; the list may be cut",
+        ),
+        (
+            "x",
+            "sha256:0000 alpha.txt".into(),
+            "",
+            "digest of 4 digits, but SHA-256 has 64; the list may be cut",
+        ),
+        (
+            "x",
+            "sha256:  alpha.txt".into(),
+            "",
+            "digest of 0 digits, but SHA-256 has 64; the list may be cut",
+        ),
+        ("x", "sha256:zz  alpha.txt".into(), "", "the digest is not hex"),
+        ("x", "md5:abc  alpha.txt".into(), "", "digest of 3 hex digits, an odd number"),
+        (
+            "x",
+            "SHA256  00AA  alpha.txt".into(),
+            "",
+            "digest of 4 digits, but SHA-256 has 64; the list may be cut",
+        ),
     ] {
         folder.write(name, line.clone() + "\n");
         let ended = folder.treewide(&format!("check {options} {name}")).run();

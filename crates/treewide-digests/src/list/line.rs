@@ -32,6 +32,11 @@ fn is_hex(word: &[u8]) -> bool {
     word.len() >= DIGEST_LIKE && word.iter().all(u8::is_ascii_hexdigit)
 }
 
+/// Whether these are digits, which a digest may be cut to.
+fn is_short(word: &[u8]) -> bool {
+    !word.is_empty() && word.iter().all(u8::is_ascii_hexdigit)
+}
+
 fn is_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/' | b'_')
 }
@@ -59,11 +64,13 @@ pub(crate) fn tagged(line: &[u8]) -> Option<Parts<'_>> {
     Some(Parts { tag, digits, name: Some(name), size: None })
 }
 
-/// `sha256:HEX  a` and `sha256:HEX`.
+/// `sha256:HEX  a` and `sha256:HEX`. If there is a name, the digits may be fewer, and before two blanks anything else.
 pub(crate) fn prefixed(line: &[u8]) -> Option<Parts<'_>> {
     let colon = line.iter().position(|it| *it == b':')?;
     let (tag, (digits, rest)) = (&line[..colon], word(&line[colon + 1..]));
-    let is_it = !tag.is_empty() && tag.iter().all(is_word) && is_hex(digits);
+    let is_damaged = !rest.is_empty()
+        && (is_short(digits) || line[colon + 1 + digits.len()..].starts_with(b"  "));
+    let is_it = !tag.is_empty() && tag.iter().all(is_word) && (is_hex(digits) || is_damaged);
     let name = match rest.strip_prefix(b"*") {
         Some(starred) if !starred.is_empty() => starred,
         _ => rest,
@@ -77,7 +84,10 @@ pub(crate) fn columns(line: &[u8]) -> Option<Parts<'_>> {
     let (tag, rest) = word(line);
     let (digits, name) = word(rest);
     let name = name.trim_ascii_end();
-    let is_it = tag.iter().all(is_word) && !is_hex(tag) && is_hex(digits) && !name.is_empty();
+    let is_apart = |it: &[u8]| it.starts_with(b"  ");
+    let is_column = is_apart(&line[tag.len()..]) && is_apart(&rest[digits.len()..]);
+    let is_digest = is_hex(digits) || is_short(digits) && is_column && !is_hex(name);
+    let is_it = tag.iter().all(is_word) && !is_hex(tag) && is_digest && !name.is_empty();
     is_it.then(|| Parts { tag, digits: digits.to_vec(), name: Some(name), size: None })
 }
 
@@ -162,6 +172,7 @@ mod tests {
             (prefixed, "sha256:@", Some(("sha256", "", None))),
             (prefixed, "sha256: @", None),
             (prefixed, "https://@", None),
+            (prefixed, "sha256:good is @", None),
             (columns, "SHA256    @    C:\\x\\a b  ", Some(("SHA256", "C:\\x\\a b", None))),
             (columns, "@  @  a", None),
             (columns, "SHA256  a  @", None),
