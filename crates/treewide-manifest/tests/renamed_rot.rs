@@ -101,20 +101,33 @@ fn renamed_rot_is_recorded_where_it_is_accepted() {
 }
 
 #[test]
-fn diff_tells_renamed_rot() {
-    let (tree, mut said) = (tree(), common::Said::default());
-    let monday = tree.folder().join("monday.b3");
-    for end in ["", ".tw"] {
-        let [from, to] = [tree.list(), monday.clone()].map(|it| format!("{}{end}", it.display()));
-        fs::copy(from, to).unwrap();
+fn diff_tells_renamed_rot_as_verify_does() {
+    type Edit = fn(&Tree);
+    let edits: [(Edit, &[&str]); 4] = [
+        (|_| (), &["suspect y/f from x/f"]),
+        (|tree| tree.write("x/f", "a new one"), &["changed x/f", "suspect y/f from x/f"]),
+        (|tree| tree.write("x/f", "content of f"), &["suspect y/f from x/f", "touched x/f"]),
+        (|tree| fs::rename(tree.at("y/f"), tree.at("y/g")).unwrap(), &["suspect y/g from x/f"]),
+    ];
+    for (edit, expected) in edits {
+        let (tree, mut said) = (tree(), common::Said::default());
+        let monday = tree.folder().join("monday.b3");
+        for end in ["", ".tw"] {
+            let [from, to] =
+                [tree.list(), monday.clone()].map(|it| format!("{}{end}", it.display()));
+            fs::copy(from, to).unwrap();
+        }
+        tree.flip("x/f");
+        fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
+        edit(&tree);
+        assert_eq!(tree.verify().differences(), expected);
+        tree.snapshot();
+        let old = treewide_manifest::Manifest::open(&monday).unwrap();
+        said.report =
+            diff(&old, &tree.manifest(), &Default::default(), &mut |it| said.add(it)).unwrap();
+        let told = expected.iter().filter(|it| !it.starts_with("touched"));
+        assert_eq!(said.differences(), told.copied().collect::<Vec<_>>());
     }
-    tree.flip("x/f");
-    fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
-    tree.snapshot();
-    let old = treewide_manifest::Manifest::open(&monday).unwrap();
-    said.report =
-        diff(&old, &tree.manifest(), &Default::default(), &mut |it| said.add(it)).unwrap();
-    assert_eq!(said.differences(), ["suspect y/f from x/f"]);
 }
 
 #[test]

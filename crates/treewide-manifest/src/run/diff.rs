@@ -4,12 +4,14 @@ use crate::ahead::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{FileRecord, Record, What};
+use crate::format::trust::Key;
 use crate::format::xattrs::{self, Xattrs};
 use crate::run::judge::{Judge, other_content};
+use crate::run::known::Known;
 use crate::run::verdict::{Change, Finding, Report, Verdict};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
-use treewide_files::Cancel;
+use treewide_files::{Cancel, Stamp};
 
 /// Compares `old` with `new`. `each` gets the verdict on every path; removed and added paths come last.
 ///
@@ -32,6 +34,7 @@ pub fn diff(
             judge.report.damage = Some(cause.clone());
         }
     }
+    let mut known = Known::new(both_have_facts.then_some(old));
     let mut count = 0_u64;
     loop {
         if count.is_multiple_of(1024) && cancel.is_cancelled() {
@@ -47,7 +50,14 @@ pub fn diff(
         match order {
             Ordering::Equal => {
                 let (old, new) = (was.take(), is.take());
-                judge.record(new, both(old, new, xattrs));
+                let mut verdict = both(old, new, xattrs);
+                if let Verdict::Changed(Change::Content { .. }) = verdict
+                    && inode(old) != inode(new)
+                    && let Some(other) = of_another(&mut known, new, &mut judge)?
+                {
+                    verdict = other;
+                }
+                judge.record(new, verdict);
             }
             Ordering::Less => {
                 if let Some(finding) = judge.moves.gone(was.take().clone()) {
@@ -55,7 +65,10 @@ pub fn diff(
                 }
             }
             Ordering::Greater => {
-                if let Some(finding) = judge.moves.new_path(is.take().clone(), true) {
+                let new = is.take();
+                if let Some(verdict) = of_another(&mut known, new, &mut judge)? {
+                    judge.record(new, verdict);
+                } else if let Some(finding) = judge.moves.new_path(new.clone(), true) {
                     judge.tell(finding);
                 }
             }
@@ -105,6 +118,33 @@ fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
     };
     let both = old.seen().zip(new.seen()).filter(|_| old.bytes == new.bytes);
     other_content(old, both.and_then(|(old, new)| old.moved_to(new)))
+}
+
+fn key(record: &Record) -> Option<(u64, &Key)> {
+    let What::File(FileRecord { facts: Some(facts), .. }) = &record.what else { return None };
+    Some((facts.bytes, facts.seen()?))
+}
+
+fn inode(record: &Record) -> Option<u64> {
+    key(record)?.1.inode
+}
+
+/// The verdict on a file that has the numbers of another name, as [`Known::of_another`] finds it for files.
+fn of_another(
+    known: &mut Known<'_>,
+    new: &Record,
+    judge: &mut Judge<'_>,
+) -> Result<Option<Verdict>, Error> {
+    let (What::File(file), Some((len, key))) = (&new.what, key(new)) else { return Ok(None) };
+    let Some(inode) = key.inode else { return Ok(None) };
+    let (mtime, ctime) = (Some(key.mtime), Some(key.ctime));
+    let device = key.device.unwrap_or(0);
+    let stamp = Stamp { len, mtime, ctime, inode, device, mode: 0, links: 1, is_file: true };
+    let found = known.of_another(&new.name, &stamp, &file.digest)?;
+    Ok(found.map(|(verdict, from)| {
+        judge.moves.doubted(&from.name);
+        verdict
+    }))
 }
 
 struct Side {
