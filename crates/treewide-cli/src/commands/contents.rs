@@ -1,7 +1,9 @@
 //! Parts that `treewide dupes` and `treewide missing` share: operands, paths, and what is said of them at the end.
 
+use crate::commands::manifest::root::ENDING;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
+use crate::shell::output::spare_below;
 use crate::shell::wording::count;
 use indicatif::HumanBytes;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,14 @@ pub(crate) const UNDETERMINED: (&str, &str) =
 pub(crate) fn spare(operands: &[PathBuf], outputs: &[Option<&Path>]) -> anyhow::Result<()> {
     let places = operands.iter().fold(Places::new(), |places, it| places.reads_manifest(it));
     let places = outputs.iter().flatten().fold(places, |places, it| places.writes(it));
-    Ok(places.check(None)?)
+    places.check(None)?;
+    // Who reads a report of a manifest acts on the files in its directory.
+    let folders = operands.iter().map(|it| match it.extension() {
+        Some(end) if end == ENDING && !it.is_dir() => it.with_extension(""),
+        _ => it.clone(),
+    });
+    let folders: Vec<_> = folders.collect();
+    outputs.iter().flatten().try_for_each(|it| spare_below(it, &folders, false))
 }
 
 /// The lists among the operands, which the output must not be.
@@ -62,8 +71,12 @@ pub(crate) fn known_by(roots: &[Root], (files, bytes): (u64, u64)) -> String {
         return format!("from {lists}, no file was read");
     }
     let mut text = format!("{} read ({})", count(files, "file"), HumanBytes(bytes));
-    for (list, known) in roots.iter().filter_map(Root::known) {
-        text += &format!(", {known} known by {} and metadata", shown(list));
+    for (root, (list, known)) in roots.iter().filter_map(|it| Some((it, it.known()?))) {
+        let list = shown(list);
+        text += &format!(", {known} known by {list} and metadata");
+        if root.gone() > 0 {
+            text += &format!(", {} that it names not there", count(root.gone(), "file"));
+        }
     }
     if lists > 0 {
         text += ", the others from the lists";

@@ -128,7 +128,13 @@ impl MissingArgs {
         if !self.quiet.is_on() {
             console.say(&summary(&found));
         }
-        let missing = found.totals().missing;
+        let totals = found.totals();
+        if totals.files == 0 && outcome == Outcome::Success {
+            let cause = "has no file, so nothing was compared; see that it is the right one, and that its disk is mounted";
+            console.about(&self.first, cause);
+            return Ok(Outcome::CannotTell);
+        }
+        let missing = totals.missing;
         Ok(if outcome == Outcome::Success { Outcome::of(missing) } else { outcome })
     }
 }

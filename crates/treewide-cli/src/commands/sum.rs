@@ -14,7 +14,7 @@ use crate::commands::help::Notes;
 use crate::shell::again::Again;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, Written, WrittenAs};
+use crate::shell::output::{Output, Prints, Written, WrittenAs, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
 use crate::shell::stdin::is_stdin;
@@ -159,6 +159,9 @@ impl SumArgs {
         let operands = self.operands();
         let quiet = self.quiet.is_on();
         let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
+        if let (true, Some(file)) = (self.walk.recursive(), self.output.file()) {
+            spare_below(file, &operands, true)?;
+        }
         let output = match self.check || self.raw {
             true => self.output.open(&operands, prints, &progress)?,
             false => self.output.open_list(&operands, prints, &progress)?,

@@ -247,6 +247,31 @@ pub(crate) fn spare_manifest(path: &Path) -> anyhow::Result<()> {
     Err(wrong_value(text).into())
 }
 
+/// An error if the output would replace a file below one of the `inputs`, which are read as a whole. If it is a list that is written,
+/// an earlier one gives way: it is left out of the walk.
+pub(crate) fn spare_below(
+    path: &Path,
+    inputs: &[PathBuf],
+    writes_list: bool,
+) -> anyhow::Result<()> {
+    // Links are followed, as when it is replaced.
+    let Some(place) = path.canonicalize().ok().filter(|it| it.is_file()) else { return Ok(()) };
+    if writes_list
+        && (place.metadata()?.len() == 0 || treewide_manifest::machine::has_digest(&place))
+    {
+        return Ok(());
+    }
+    let is_below = |it: &&PathBuf| {
+        it.is_dir() && it.canonicalize().is_ok_and(|folder| place.starts_with(folder))
+    };
+    let Some(folder) = inputs.iter().find(is_below) else { return Ok(()) };
+    let (path, folder) = (shown(path), shown(folder));
+    let text = format!(
+        "{path}: is a file in {folder}, which is an input, and the output would replace it; name another file"
+    );
+    Err(wrong_value(text).into())
+}
+
 /// The files that a run is writing.
 pub(crate) struct Written(Vec<Identity>);
 

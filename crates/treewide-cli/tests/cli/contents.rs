@@ -213,3 +213,99 @@ fn dupes_and_missing_refuse_what_they_cannot_do() {
         ended.fails(code, &[cause]);
     }
 }
+
+#[test]
+fn outputs_never_replace_files_that_were_read() {
+    let folder = folder();
+    folder.treewide("snapshot -q t").run().fails(0, &[]);
+    folder.treewide("dupes -q u --html page.html").run().fails(0, &[]);
+    fs::copy(folder.join("page.html"), folder.join("u/page.html")).unwrap();
+    std::os::unix::fs::symlink("t/a", folder.join("link")).unwrap();
+    std::os::unix::fs::symlink("t", folder.join("dir")).unwrap();
+    for (command, output) in [
+        ("dupes t u -o", "t/a"),
+        ("dupes t u --json -o", "u/x"),
+        ("dupes t u --fclones -o", "t/b/1"),
+        ("dupes u --html", "u/page.html"),
+        ("dupes t -o", "link"),
+        ("dupes dir -o", "t/a"),
+        ("dupes t -o", "dir/a"),
+        ("dupes t.b3 -o", "t/a"),
+        ("dupes --verify t.b3 -o", "t/a"),
+        ("missing t u -o", "t/a"),
+        ("missing t u -o", "u/x"),
+        ("missing t.b3 u -o", "t/a"),
+        ("sum -r t -o", "t/a"),
+        ("sum -r u t -o", "link"),
+    ] {
+        let before = fs::read(folder.join(output)).unwrap();
+        let cause = format!("{output}: is a file in ");
+        let ended = folder.treewide(&format!("{command} {output}")).run();
+        ended.fails(2, &[&cause, "which is an input, and the output would replace it"]);
+        assert_eq!(fs::read(folder.join(output)).unwrap(), before, "{command} {output}");
+    }
+    assert_eq!(folder.read("t/a"), "one");
+    // No run reads a new file of its own, or its earlier list.
+    folder.treewide("dupes -q t -o t/report").run().fails(0, &[]);
+    assert!(folder.read("t/report").starts_with("3 B  2 files of 3 B"));
+    for _ in 0..2 {
+        folder.treewide("sum -r u -o u/SUMS").run().fails(0, &[]);
+        assert!(folder.read("u/SUMS").ends_with(&format!("{}  u/x\n", hex("one"))));
+    }
+}
+
+#[test]
+fn nothing_is_called_missing_or_equal_where_a_disk_may_be_off() {
+    let folder = folder();
+    for dir in ["t", "u"] {
+        folder.treewide(&format!("snapshot -q {dir}")).run().fails(0, &[]);
+    }
+    folder.treewide("missing u t").run().fails(0, &["0 of 1 file missing"]);
+    // A file that is gone is said, and no more.
+    fs::remove_file(folder.join("t/b/1")).unwrap();
+    let said = "3 known by t.b3 and metadata, 1 file that it names not there";
+    folder.treewide("missing u t").run().fails(0, &[said]);
+    fs::rename(folder.join("t"), folder.join("away")).unwrap();
+    folder.write("t/another", "one");
+    let off = "t.b3: names a, and neither that file nor another one that was on the same disk is there; see that the disk is mounted";
+    for args in ["missing t u", "missing u t", "missing t u.b3", "dupes t", "dupes t u"] {
+        folder.treewide(args).run().fails(3, &[off]);
+    }
+    fs::create_dir(folder.join("empty")).unwrap();
+    folder
+        .treewide("missing empty u")
+        .run()
+        .fails(3, &["empty: has no file, so nothing was compared"]);
+    folder.treewide("missing u empty").run().fails(1, &["1 of 1 file missing"]);
+}
+
+#[test]
+fn lists_that_may_be_cut_are_not_believed() {
+    let folder = folder();
+    folder.treewide("snapshot -q t").run().fails(0, &[]);
+    let (list, index) = (folder.read("t.b3"), folder.read("t.b3.tw"));
+    let cut: String = list.split_inclusive('\n').take(2).collect();
+    let edited = index.replacen("\"bytes\":3", "\"bytes\":4", 1);
+    for (list, index) in [(&*cut, &*index), ("", &index), (&list, &index[..300]), (&list, &edited)]
+    {
+        folder.write("t.b3", list);
+        folder.write("t.b3.tw", index);
+        let commands = [
+            "missing t.b3 u",
+            "missing u t.b3",
+            "missing t u",
+            "dupes t.b3",
+            "dupes t",
+            "manifest statement t.b3",
+        ];
+        for args in commands {
+            let ended = folder.treewide(args).run();
+            assert_eq!(ended.text(), "", "{args}");
+            ended.fails(3, &["t.b3.tw: ", ", so files may be gone from the list; restore both"]);
+        }
+        let ended = folder.treewide("manifest lines t.b3").run();
+        assert_eq!((ended.code, ended.text()), (Some(0), list));
+        let warns = ended.stderr.contains("t.b3.tw: ");
+        assert_eq!(warns, index != edited, "{}", ended.stderr);
+    }
+}

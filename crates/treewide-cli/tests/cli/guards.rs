@@ -329,6 +329,10 @@ fn directory_whose_listing_fails_is_not_empty() {
     assert_eq!(case.pair()[0], before[0]);
     refused("snapshot t -o new.b3").fails(3, &[]);
     refused("sum -r t").fails(1, &[]);
+    case.run("sum -r t -o S").is_code(0);
+    let sums = case.folder.read("S");
+    refused("sum -r t -o S").fails(1, &["S: has digests, and the new list would have none"]);
+    assert_eq!(case.folder.read("S"), sums);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::contents::sorter::Sorter;
 use crate::contents::tree::Tree;
 use crate::error::{Error, ErrorKind};
 use crate::format::list::twice;
-use crate::format::manifest::{Manifest, index_path};
+use crate::format::manifest::{Manifest, index_path, unusable_index};
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,7 @@ impl Root {
         let named = named.filter(|dir| dir.is_dir());
         if index_path(path).exists() {
             let manifest = Manifest::open(path)?;
+            manifest.check_index()?;
             if manifest.has_index() {
                 return new(named, From::Manifest(Box::new(manifest)));
             }
@@ -76,6 +77,11 @@ impl Root {
     /// Of a directory with a manifest next to it: the list, and how many files are as it records them, so that they were not read.
     pub fn known(&self) -> Option<(&Path, u64)> {
         self.tree().and_then(|it| Some((it.manifest.as_deref()?, it.known)))
+    }
+
+    /// Of a directory with a manifest next to it: how many files this names that are not there.
+    pub fn gone(&self) -> u64 {
+        self.tree().map_or(0, |it| it.gone)
     }
 
     /// Whether it is a list, so that its files may have changed since.
@@ -126,7 +132,8 @@ impl Root {
             From::Bucket(lists) => lists.iter().try_for_each(|list| each_line(list, &mut each)),
             From::Directory(tree) => tree.each(&mut each),
             From::Manifest(manifest) => {
-                for record in manifest.records()? {
+                let mut records = manifest.records()?;
+                for record in records.by_ref() {
                     let record = record?;
                     match &record.what {
                         What::File(file) => {
@@ -146,7 +153,10 @@ impl Root {
                         }
                     }
                 }
-                Ok(())
+                match records.damage() {
+                    Some(damage) => Err(unusable_index(&self.path, damage)),
+                    None => Ok(()),
+                }
             }
         }
     }

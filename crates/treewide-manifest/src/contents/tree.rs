@@ -3,16 +3,18 @@
 use crate::ahead::Ahead;
 use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode};
-use crate::error::Error;
-use crate::format::manifest::{Manifest, index_path};
+use crate::error::{Error, ErrorKind};
+use crate::format::manifest::{Manifest, Records, index_path, unusable_index};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
 use crate::format::rules::{Globs, Rules};
 use crate::run::verdict::Evidence;
 use crate::tree::scan::{Own, Scan, Scanned, There};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
+use treewide_files::name::shown;
 use treewide_files::{Identity, Options, Stamp};
 
 /// Batches of a walk that are ready, at most.
@@ -29,6 +31,8 @@ pub(crate) struct Tree {
     pub(crate) manifest: Option<PathBuf>,
     /// Files whose digests it has.
     pub(crate) known: u64,
+    /// Files that it names and that are not there.
+    pub(crate) gone: u64,
 }
 
 #[derive(Debug)]
@@ -58,8 +62,7 @@ impl Tree {
     pub(crate) fn walk(dir: &Path, options: &Options) -> Result<Self, Error> {
         let manifest = manifest_of(dir)?;
         let rules = manifest.as_ref().map_or_else(Rules::default, Manifest::rules);
-        let mut records = manifest.as_ref().map(Manifest::records).transpose()?;
-        let mut record: Option<Record> = None;
+        let mut recorded = manifest.as_ref().map(Recorded::new).transpose()?;
         let list = manifest.map(|it| it.list().path().to_owned());
         let mut tree = Self {
             dir: dir.into(),
@@ -67,6 +70,7 @@ impl Tree {
             failed: Vec::new(),
             manifest: list,
             known: 0,
+            gone: 0,
         };
         // Half of the time is for the walk, and half for the metadata of each file.
         let mut scan = Scan::new(dir, &rules, &Globs::default(), Own::default())?;
@@ -87,13 +91,11 @@ impl Tree {
                     continue;
                 }
             };
-            while let Some(records) = &mut records
-                && record.as_ref().is_none_or(|it| it.name[..] < *entry.name())
-            {
-                let Some(next) = records.next() else { break };
-                record = Some(next?);
-            }
-            let record = record.as_ref().filter(|it| it.name == entry.name());
+            let is_file = matches!(entry.what, There::File(_));
+            let record = match &mut recorded {
+                Some(recorded) => recorded.at(entry.name(), is_file)?,
+                None => None,
+            };
             let stamp = match entry.what {
                 There::File(_) => Stamp::at(&entry.path, rules.follow).ok(),
                 _ => None,
@@ -128,6 +130,9 @@ impl Tree {
         if ahead.end().is_none() {
             let cause = "the walk ended early; run it again";
             return Err(Error::read(dir, std::io::Error::other(cause)));
+        }
+        if let (Some(recorded), Some(list)) = (recorded, &tree.manifest) {
+            tree.gone = recorded.gone(list, tree.failed.is_empty())?;
         }
         Ok(tree)
     }
@@ -188,6 +193,65 @@ impl File {
     }
 }
 
+/// The records of a manifest, and which devices have a recorded file.
+struct Recorded {
+    records: Records,
+    last: Option<Record>,
+    gone: u64,
+    /// Of each device, the first recorded file until one is there.
+    devices: HashMap<Option<u64>, Option<Vec<u8>>>,
+}
+
+impl Recorded {
+    fn new(manifest: &Manifest) -> Result<Self, Error> {
+        let records = manifest.records()?;
+        Ok(Self { records, last: None, gone: 0, devices: HashMap::new() })
+    }
+
+    fn next(&mut self) -> Result<bool, Error> {
+        let Some(next) = self.records.next().transpose()? else { return Ok(false) };
+        if let Some(device) = device(&next) {
+            self.gone += 1;
+            self.devices.entry(device).or_insert_with(|| Some(next.name.clone()));
+        }
+        self.last = Some(next);
+        Ok(true)
+    }
+
+    /// The record of a path that is there. Names come in their order.
+    fn at(&mut self, name: &[u8], is_file: bool) -> Result<Option<&Record>, Error> {
+        while self.last.as_ref().is_none_or(|it| it.name[..] < *name) && self.next()? {}
+        let found = self.last.as_ref().filter(|it| it.name == name);
+        if is_file && let Some(device) = found.and_then(device) {
+            self.gone -= 1;
+            self.devices.insert(device, None);
+        }
+        Ok(found)
+    }
+
+    /// How many recorded files are not there. An error if those of a whole disk are not, and `all` could be looked at.
+    fn gone(mut self, list: &Path, all: bool) -> Result<u64, Error> {
+        while self.next()? {}
+        if let Some(damage) = self.records.damage() {
+            return Err(unusable_index(list, damage));
+        }
+        let missing = self.devices.into_values().flatten().min().filter(|_| all);
+        let Some(name) = missing else { return Ok(self.gone) };
+        let cause = format!(
+            "names {}, and neither that file nor another one that was on the same disk is there; see that the disk is \
+             mounted, or bring the manifest up to date with `treewide update`",
+            shown(&name::path(&name))
+        );
+        Err(Error::new(list, ErrorKind::List(cause)))
+    }
+}
+
+/// The device that a file was on; `None` of anything else.
+fn device(record: &Record) -> Option<Option<u64>> {
+    let What::File(file) = &record.what else { return None };
+    Some(file.facts.as_ref().and_then(|it| it.seen()).and_then(|it| it.device))
+}
+
 /// The manifest of a directory, if it is next to it and has an index.
 fn manifest_of(dir: &Path) -> Result<Option<Manifest>, Error> {
     let full = match dir.file_name() {
@@ -202,7 +266,9 @@ fn manifest_of(dir: &Path) -> Result<Option<Manifest>, Error> {
     if !index_path(&list).exists() {
         return Ok(None);
     }
-    Ok(Some(Manifest::open(&list)?).filter(Manifest::has_index))
+    let manifest = Manifest::open(&list)?;
+    manifest.check_index()?;
+    Ok(Some(manifest).filter(Manifest::has_index))
 }
 
 /// Whether the file is as recorded, as `update` decides it.

@@ -1,6 +1,6 @@
 //! A manifest that is read: a list, and its index if there is one that belongs to it.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::format::facts::Facts as Digest;
 use crate::format::index::{Header, IndexFile, OF_ANOTHER, Trailer};
 use crate::format::list::{InOrder, Line, List};
@@ -103,6 +103,14 @@ impl Manifest {
         matches!(self.index, Index::Bound(_))
     }
 
+    /// An error if there is an index that cannot be used: the list may then be cut, or another one.
+    pub(crate) fn check_index(&self) -> Result<(), Error> {
+        match &self.index {
+            Index::Ignored(cause) => Err(unusable_index(self.list.path(), cause)),
+            Index::Absent | Index::Bound(_) => Ok(()),
+        }
+    }
+
     /// Its records, in their order.
     ///
     /// # Errors
@@ -141,6 +149,15 @@ impl Manifest {
     pub(crate) fn files_only(&self) -> Result<Records, Error> {
         Self::of_list(self.list.clone()).records()
     }
+}
+
+/// The error about the index of a list that must not be used alone.
+pub(crate) fn unusable_index(list: &Path, cause: &str) -> Error {
+    let cause = format!(
+        "{cause}, so files may be gone from the list; restore both, let `treewide update --accept-damage` write a new \
+         index, or remove this one if the list is right"
+    );
+    Error::new(index_path(list), ErrorKind::List(cause))
 }
 
 fn open_index(list: &List) -> Result<Option<IndexFile>, String> {

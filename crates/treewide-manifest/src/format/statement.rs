@@ -4,11 +4,11 @@
 //! other, because the format names no other hash there. Links, directories, modes and times are not in it.
 
 use crate::error::{Error, ErrorKind};
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{Manifest, unusable_index};
 use crate::format::record::What;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::io::{self, Write};
+use std::io::Write;
 use treewide::OUT_LEN;
 use treewide_files::digest::hex;
 
@@ -20,7 +20,7 @@ pub const LEFT_OUT: [&str; 4] = [".git", ".gitattributes", ".github", ".gitignor
 /// The same manifest and name give the same bytes.
 ///
 /// # Errors
-/// If the manifest cannot be read or its index is damaged, if a name is not UTF-8, which the format cannot hold, or if
+/// If the manifest cannot be read, if its index is damaged or belongs to another list, if a name is not UTF-8, which the format cannot hold, or if
 /// `to` cannot be written.
 ///
 /// ```
@@ -70,6 +70,7 @@ fn files(
     manifest: &Manifest,
     mut each: impl FnMut(&str, &[u8; OUT_LEN]) -> Result<(), Error>,
 ) -> Result<(), Error> {
+    manifest.check_index()?;
     let wrong = |cause: String| Error::new(manifest.list().path(), ErrorKind::List(cause));
     let mut records = manifest.records()?;
     for record in records.by_ref() {
@@ -91,10 +92,7 @@ fn files(
         }
     }
     match records.damage() {
-        Some(damage) => Err(Error::read(
-            crate::format::manifest::index_path(manifest.list().path()),
-            io::Error::other(format!("the index is damaged: {damage}; make it anew by an update")),
-        )),
+        Some(damage) => Err(unusable_index(manifest.list().path(), damage)),
         None => Ok(()),
     }
 }

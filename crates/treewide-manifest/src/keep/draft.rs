@@ -343,6 +343,11 @@ pub fn is_list(path: &Path) -> bool {
     first(path) == Some(First::Entry)
 }
 
+/// Whether there is a digest in the first line of the file at the path, also one without a name or cut.
+pub fn has_digest(path: &Path) -> bool {
+    matches!(first(path), Some(First::Entry | First::Digest))
+}
+
 /// Whether the file at the path is the index of some list, of any version; `None` if there is none, or an empty one.
 pub(crate) fn is_index(path: &Path) -> Option<bool> {
     const BEGINS: &[u8] = b"{\"treewide\":\"manifest ";

@@ -2,6 +2,7 @@
 
 use crate::commands::comparing::run;
 use crate::commands::help::Notes;
+use crate::shell::console::complain;
 use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use crate::shell::program::Program;
@@ -66,7 +67,7 @@ impl ManifestArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
             match &self.show {
-                Show::Lines { list } => lines(&Manifest::open(list)?)?,
+                Show::Lines { list } => lines(program, &Manifest::open(list)?)?,
                 Show::Statement { list, name } => statement(list, name.as_deref())?,
                 Show::Stat { list, path: None } => total(&Manifest::open(list)?)?,
                 Show::Stat { list, path: Some(path) } => stat(&Manifest::open(list)?, path)?,
@@ -76,7 +77,11 @@ impl ManifestArgs {
     }
 }
 
-fn lines(manifest: &Manifest) -> anyhow::Result<()> {
+fn lines(program: Program, manifest: &Manifest) -> anyhow::Result<()> {
+    if let Index::Ignored(cause) = manifest.index() {
+        let index = shown(&treewide_manifest::index_path(manifest.list().path()));
+        complain(program, &format!("{index}: {cause}; so files may be gone from the list"));
+    }
     let (mut all, mut line, mut text) = (manifest.list().lines(), Line::empty(), Vec::new());
     while all.next(&mut line)? {
         if line.is_ambiguous {
