@@ -78,7 +78,7 @@ fn the_total_is_that_of_the_files() {
         // The total is counted while files are being hashed, which may be over first with so little to do.
         let ended = wait_for(|| {
             let ended = folder.treewide(args).run();
-            (total.is_none() || ended.stderr.contains(" of ")).then_some(ended)
+            (total.is_none() || ended.stderr.contains(" B of ")).then_some(ended)
         });
         match total {
             Some(total) => assert!(ended.stderr.contains(total), "{args}: {}", ended.stderr),
