@@ -73,6 +73,36 @@ fn one_equal_file_does_not_stand_for_a_disk() {
     }
 }
 
+/// A file on which another one is mounted.
+#[test]
+fn file_that_is_a_mount_is_not_replaced_by_the_file_below_it() {
+    let case = Case::new();
+    let at = case.folder.join("t/b");
+    case.folder.write("t/b", "");
+    case.folder.write("real", "content of b");
+    let real = case.folder.join("real");
+    let Some(mount) = Mount::new(&["--bind", real.to_str().unwrap()], &at) else { return };
+    case.run("snapshot t -o p.b3").is_code(0);
+    // An edit is one.
+    std::thread::sleep(Duration::from_millis(60));
+    fs::write(&at, "an edit of b").unwrap();
+    case.run("update p.b3 t").is_code(0).prints("CHANGED  b");
+    fs::write(&at, "content of b").unwrap();
+    case.run("update p.b3 t").is_code(0);
+    drop(mount);
+    for command in ["update", "update --full", "scrub"] {
+        let says = ["recorded below b", "where something was mounted", "--allow-empty"];
+        case.keeps(3, &format!("{command} p.b3 t"), &says);
+    }
+    case.keeps(3, "snapshot t -o p.b3", &["recorded below b"]);
+    case.has_old("b");
+    let mount = Mount::new(&["--bind", real.to_str().unwrap()], &at);
+    case.run("update p.b3 t").is_code(0);
+    drop(mount);
+    case.run("update --allow-empty p.b3 t").is_code(0).prints("CHANGED  b");
+    case.run("update p.b3 t").is_code(0);
+}
+
 /// What is mounted over a directory hides its files.
 #[test]
 fn files_below_a_new_mount_are_hidden_and_not_gone() {

@@ -67,7 +67,7 @@ pub struct Trailer {
     pub list: String,
     /// The hash of all facts, in hex: see [`crate::format::facts`].
     pub facts: String,
-    /// Directories below the root where something was mounted, if anything below them is recorded.
+    /// Directories below the root where something was mounted, if anything below them is recorded, and such files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
 }

@@ -71,9 +71,10 @@ pub(crate) struct Guard<'a> {
 /// A place where something was or is mounted.
 #[derive(Debug)]
 struct Place {
-    /// With a `/`.
+    /// With a `/`, also if it is a file.
     name: Vec<u8>,
     was_mounted: bool,
+    is_mounted: bool,
     /// The files and others below it.
     found: [Found; 2],
 }
@@ -121,14 +122,19 @@ impl<'a> Guard<'a> {
             }
             Index::Bound(ends) => {
                 let name = |it: &Mount| [&it.name()[..], b"/"].concat();
-                guard.mounts = ends.1.mounts.iter().map(|it| Place::new(name(it), true)).collect();
+                guard.mounts = ends.1.mounts.iter().map(|it| Place::was(name(it))).collect();
             }
             _ => {}
         }
         // What is mounted now hides what was recorded below it.
         for name in mounts::below(dir) {
-            if !guard.mounts.iter().any(|it| it.name == name) {
-                guard.mounts.push(Place::new(name, false));
+            match guard.mounts.iter_mut().find(|it| it.name == name) {
+                Some(place) => place.is_mounted = true,
+                None => guard.mounts.push(Place {
+                    was_mounted: false,
+                    is_mounted: true,
+                    ..Place::was(name)
+                }),
             }
         }
         if !accepted.empty
@@ -147,6 +153,11 @@ impl<'a> Guard<'a> {
         let is_known = is_known && record.kind() != Type::Directory;
         for place in self.mounts.iter_mut().filter(|it| it.has(&record.name)) {
             place.found[at].add(1, is_known);
+        }
+        // What is in the place of a file whose disk is off is another file.
+        for place in self.mounts.iter_mut().filter(|it| it.is(&record.name)) {
+            let is_other = !is_known && place.was_mounted && !place.is_mounted;
+            place.found[0].gone += u64::from(is_other);
         }
     }
 
@@ -226,8 +237,13 @@ impl<'a> Guard<'a> {
 }
 
 impl Place {
-    fn new(name: Vec<u8>, was_mounted: bool) -> Self {
-        Self { name, was_mounted, found: Default::default() }
+    fn was(name: Vec<u8>) -> Self {
+        Self { name, was_mounted: true, is_mounted: false, found: Default::default() }
+    }
+
+    /// Whether it is this file.
+    fn is(&self, name: &[u8]) -> bool {
+        self.name.strip_suffix(b"/") == Some(name)
     }
 
     fn has(&self, name: &[u8]) -> bool {

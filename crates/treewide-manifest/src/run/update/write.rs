@@ -19,7 +19,10 @@ impl Run<'_> {
             self.oldest = Some(self.oldest.map_or(*day, |oldest| oldest.min(*day)));
         }
         self.mounts.retain(|mount| {
-            let is_empty = *mount == record.name || !record.name.starts_with(mount);
+            // A file may be one as well.
+            let is_it = mount.strip_suffix(b"/") == Some(&record.name);
+            let is_below = *mount != record.name && record.name.starts_with(mount);
+            let is_empty = !is_it && !is_below;
             if !is_empty {
                 self.lines.mount(&mount[..mount.len() - 1]);
             }
