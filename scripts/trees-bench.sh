@@ -122,12 +122,12 @@ memory() {
     [[ $(wc -l <"$place/million") == 1000000 ]]
 }
 
-manifest_snapshot() { "$treewide" snapshot "$place/tree" -o "$place/new.b3" -q; }
+manifest_snapshot() { rm -f "$place/new.b3" "$place/new.b3.tw"; "$treewide" snapshot "$place/tree" -o "$place/new.b3" -q; }
 manifest_sum() { "$treewide" sum -r "$place/tree" -o "$place/new-sums"; }
 manifest_verify() { "$treewide" verify "$place/x.b3" "$place/tree" -q; }
 manifest_check() { (cd "$place/tree" && "$treewide" check --quiet "$place/x.b3"); }
 manifest_quick() { "$treewide" verify --quick "$place/x.b3" "$place/tree" -q; }
-manifest_update() { "$treewide" update "$place/x.b3" "$place/tree" -o "$place/new.b3" -q; }
+manifest_update() { rm -f "$place/new.b3" "$place/new.b3.tw"; "$treewide" update "$place/x.b3" "$place/tree" -o "$place/new.b3" -q; }
 manifest_find() { find "$place/tree" -printf '%s %T@ %C@ %i %p\n'; }
 manifest_hashdeep() { (cd "$place/tree" && hashdeep -c sha256 -r -l -a -k "$place/known" .); }
 manifest_mtree() { mtree -c -k sha256digest -p "$place/tree"; }

@@ -178,8 +178,9 @@ def snapshot(
     stopped or killed is continued by the next one with the same `list`, which reads again what took the first second
     only; with `resume=False`, everything.
 
-    Raises `OSError` that names a file if the manifest cannot be written; `ManifestError` if it would replace one that
-    has files by one that has none, unless `allow_empty`; `ValueError` for an invalid glob.
+    Raises `OSError` that names a file if the manifest cannot be written; `ManifestError` if it would replace one of
+    another directory, or one whose files are gone or cannot be read, unless `allow_empty`, and if it would replace a
+    damaged one; `ValueError` for an invalid glob.
     """
     if list is None:
         list = _beside(directory)
