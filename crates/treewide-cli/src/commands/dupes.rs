@@ -206,6 +206,7 @@ impl DupesArgs {
     ) -> anyhow::Result<()> {
         while let Some(group) = found.next() {
             let group = group?;
+            spare(&found, &group, output)?;
             if let Some(page) = &mut page {
                 page.add(&found, &group);
             }
@@ -227,6 +228,12 @@ impl DupesArgs {
         }
         Ok(())
     }
+}
+
+/// An error if the report would replace a file that it names, such as one that a list names here.
+fn spare(found: &Found, group: &Group, output: &Output<'_>) -> anyhow::Result<()> {
+    let mut paths = group.members.iter().filter_map(|member| found.path(member));
+    paths.try_for_each(|path| output.spare(&path))
 }
 
 fn path(found: &Found, member: &Member) -> PathBuf {

@@ -102,7 +102,9 @@ impl MissingArgs {
         let outcome = contents::unreadable(&console, found.unreadable());
         while let Some(lost) = found.next() {
             let lost = lost?;
-            let path = found.path(&lost).unwrap_or_else(|| contents::bare(&lost.name));
+            let here = found.path(&lost);
+            here.iter().try_for_each(|path| output.spare(path))?;
+            let path = here.unwrap_or_else(|| contents::bare(&lost.name));
             let mut line = path.as_os_str().as_encoded_bytes().to_vec();
             let form = match (self.json, self.null) {
                 (true, _) => {

@@ -215,7 +215,8 @@ impl<'a> Output<'a> {
     }
 
     fn replaces(&self, input: impl FnOnce() -> Option<Metadata>) -> bool {
-        !self.identities.is_empty()
+        // No one asks the system where the answer cannot be yes.
+        self.identities.iter().any(|it| it.written_as == WrittenAs::NamedFile)
             && input()
                 .and_then(|it| Identity::of(&it, WrittenAs::NamedFile))
                 .is_some_and(|it| self.identities.contains(&it))

@@ -244,7 +244,14 @@ fn outputs_never_replace_files_that_were_read() {
         ended.fails(2, &[&cause, "which is an input, and the output would replace it"]);
         assert_eq!(fs::read(folder.join(output)).unwrap(), before, "{command} {output}");
     }
-    assert_eq!(folder.read("t/a"), "one");
+    // A list without a directory of its name.
+    folder.write("list", format!("{0}  t/a\n{0}  u/x\n", hex("one")));
+    for command in ["dupes list -o t/a", "dupes --json list -o link", "missing list t/b -o t/a"] {
+        folder.write("t/b/1", "two");
+        let ended = folder.treewide(command).run();
+        ended.fails(3, &["t/a: is an input, and the output would replace it"]);
+        assert_eq!(folder.read("t/a"), "one", "{command}");
+    }
     // No run reads a new file of its own, or its earlier list.
     folder.treewide("dupes -q t -o t/report").run().fails(0, &[]);
     assert!(folder.read("t/report").starts_with("3 B  2 files of 3 B"));
@@ -265,6 +272,18 @@ fn nothing_is_called_missing_or_equal_where_a_disk_may_be_off() {
     fs::remove_file(folder.join("t/b/1")).unwrap();
     let said = "3 known by t.b3 and metadata, 1 file that it names not there";
     folder.treewide("missing u t").run().fails(0, &[said]);
+    // Nothing is known of where it was.
+    let index = folder.read("t.b3.tw");
+    let (before, after) = index.split_once("{\"path\":\"a\"").unwrap();
+    let (facts, rest) = after.split_once("\"mtime\":").unwrap();
+    let rest = rest.split_once(',').unwrap().1;
+    folder.write("t.b3.tw", format!("{before}{{\"path\":\"a\"{facts}{rest}"));
+    fs::remove_file(folder.join("t/a")).unwrap();
+    folder
+        .treewide("missing u t")
+        .run()
+        .fails(0, &["2 known by t.b3", "2 files that it names not there"]);
+    folder.write("t.b3.tw", index);
     fs::rename(folder.join("t"), folder.join("away")).unwrap();
     folder.write("t/another", "one");
     let off = "t.b3: names a, and neither that file nor another one that was on the same disk is there; see that the disk is mounted";

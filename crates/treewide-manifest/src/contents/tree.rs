@@ -235,7 +235,10 @@ impl Recorded {
         if let Some(damage) = self.records.damage() {
             return Err(unusable_index(list, damage));
         }
-        let missing = self.devices.into_values().flatten().min().filter(|_| all);
+        // Files without a recorded device may have been on any.
+        let is_all_gone = self.devices.values().all(Option::is_some);
+        let devices = self.devices.into_iter().filter(|it| it.0.is_some() || is_all_gone);
+        let missing = devices.filter_map(|it| it.1).min().filter(|_| all);
         let Some(name) = missing else { return Ok(self.gone) };
         let cause = format!(
             "names {}, and neither that file nor another one that was on the same disk is there; see that the disk is \

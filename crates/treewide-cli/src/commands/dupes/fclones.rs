@@ -50,6 +50,7 @@ impl Report {
         let mut text = self.header;
         while let Some(group) = found.next() {
             let group = group?;
+            super::spare(&found, &group, output)?;
             let Some(size) = group.size else {
                 bail!(
                     "a list does not say how long its files are, which fclones needs; use a manifest"
