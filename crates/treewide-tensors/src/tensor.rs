@@ -33,7 +33,7 @@ pub struct TensorDigest {
 pub type Tensors = BTreeMap<String, TensorDigest>;
 
 impl TensorDigest {
-    /// Its digest as a [`Hash`].
+    /// Its digest as a [`Hash`](struct@Hash).
     pub fn hash(&self) -> Hash {
         Hash::from_bytes(self.digest)
     }
