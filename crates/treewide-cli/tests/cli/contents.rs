@@ -328,3 +328,26 @@ fn lists_that_may_be_cut_are_not_believed() {
         assert_eq!(warns, index != edited, "{}", ended.stderr);
     }
 }
+
+#[test]
+fn comparisons_never_replace_recorded_files() {
+    let folder = folder();
+    for dir in ["t", "u"] {
+        folder.treewide(&format!("snapshot -q {dir}")).run().fails(0, &[]);
+    }
+    std::os::unix::fs::symlink("t/a", folder.join("link")).unwrap();
+    for (command, output) in [
+        ("verify t.b3 -o", "t/a"),
+        ("verify t.b3 -o", "link"),
+        ("verify t.b3 --html", "link"),
+        ("diff t.b3 t -o", "link"),
+        ("diff t.b3 u.b3 -o", "t/a"),
+        ("diff u.b3 t.b3 -o", "link"),
+        ("diff t.b3 u.b3 -o", "u/x"),
+    ] {
+        let ended = folder.treewide(&format!("{command} {output}")).run();
+        ended.fails(2, &[output, "is in the list, and the output would replace it"]);
+        assert_eq!((&*folder.read("t/a"), &*folder.read("u/x")), ("one", "one"), "{command}");
+    }
+    folder.treewide("diff -q t.b3 u.b3 -o new").run().fails(1, &[]);
+}

@@ -118,15 +118,18 @@ pub fn manifest_at(path: &Path) -> Option<PathBuf> {
 }
 
 fn is_listed(place: &Place, manifest: &Manifest, dir: &Path) -> Result<bool, Error> {
-    let (Some((folder, file)), Ok(dir)) = (&place.at, dir.canonicalize()) else { return Ok(false) };
-    let path = folder.join(file);
-    if !path.starts_with(&dir) {
+    let Ok(dir) = dir.canonicalize() else { return Ok(false) };
+    let named = place.at.as_ref().map(|(folder, file)| folder.join(file));
+    // What is written to a link goes to the file that it leads to.
+    let paths = [named, place.path.canonicalize().ok()];
+    let below = paths.iter().flatten().filter(|it| it.starts_with(&dir));
+    let names: Vec<_> = below.map(|it| name::relative(it, &dir)).collect();
+    if names.is_empty() {
         return Ok(false);
     }
-    let name = name::relative(&path, &dir);
     let (mut lines, mut line) = (manifest.list().lines(), Line::empty());
     while lines.next(&mut line)? {
-        if line.name == *name {
+        if names.iter().any(|name| line.name == **name) {
             return Ok(true);
         }
     }

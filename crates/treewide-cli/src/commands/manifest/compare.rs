@@ -332,6 +332,12 @@ impl DiffArgs {
             (Manifest::open(&self.old), new.map(std::thread::ScopedJoinHandle::join))
         });
         let old = old?;
+        let new = match new {
+            None => None,
+            Some(joined) => {
+                Some(joined.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??)
+            }
+        };
         let progress = self.progress.start(!self.say.quiet.is_on());
         let console = Console::new(program, &progress);
         let mut places = Places::new().reads_manifest(&self.old);
@@ -339,7 +345,15 @@ impl DiffArgs {
             places = places.reads_manifest(&self.new);
         }
         let tree = is_directory.then_some((&old, &*self.new));
-        self.output.file().into_iter().fold(places, Places::writes).check(tree)?;
+        let places = self.output.file().into_iter().fold(places, Places::writes);
+        places.check(tree)?;
+        // Files of a manifest are not read, and no less the user's.
+        let manifests = [Some(&old), new.as_ref()].into_iter().flatten();
+        for manifest in manifests.filter(|_| self.output.file().is_some()) {
+            if let Ok(dir) = root::find(manifest) {
+                places.check(Some((manifest, &dir)))?;
+            }
+        }
         let inputs = [self.old.clone(), self.new.clone()];
         let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
         let verify = output.places().into_iter().fold(Verify::new(), Verify::leave_out);
@@ -354,7 +368,6 @@ impl DiffArgs {
             let limits = Limits { quick: false, only: &[], not_compared: &not_compared };
             return self.say.end(lines, &console, &[&old], &report, &limits);
         };
-        let new = new.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??;
         let report =
             treewide_manifest::machine::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
         progress.finish();
