@@ -18,20 +18,34 @@ pub(crate) struct Known<'a> {
     numbers: Option<Numbers>,
 }
 
-/// Beginnings of digests by inode and mtime: few bytes for each file, as all of them are held.
-type Numbers = HashMap<(u64, i64), u64>;
+/// Beginnings of digests and lengths by inode and mtime: few bytes for each file, as all of them are held.
+type Numbers = HashMap<(u64, i64), Content>;
+
+#[derive(Debug)]
+struct Content {
+    begun: u64,
+    /// `None` if files on several devices have these numbers.
+    bytes: Option<u64>,
+}
+
+impl Content {
+    /// Whether a file of this length may be one with these numbers.
+    fn has(&self, bytes: u64) -> bool {
+        self.bytes.is_none_or(|it| it == bytes)
+    }
+}
 
 impl<'a> Known<'a> {
     pub(crate) fn new(old: Option<&'a Manifest>) -> Self {
         Self { old: old.filter(|it| it.has_index()), numbers: None }
     }
 
-    /// The beginning of the digest of a file with these numbers, with the manifest.
+    /// The content of a file with these numbers, with the manifest.
     fn find(
         &mut self,
         inode: Option<u64>,
         mtime: Option<i64>,
-    ) -> Result<Option<(&'a Manifest, u64)>, Error> {
+    ) -> Result<Option<(&'a Manifest, &Content)>, Error> {
         let (Some(old), Some(inode), Some(mtime)) = (self.old, inode, mtime) else {
             return Ok(None);
         };
@@ -40,7 +54,7 @@ impl<'a> Known<'a> {
             None => numbers_of(old)?,
         };
         let found = self.numbers.insert(numbers).get(&(inode, mtime));
-        Ok(found.map(|found| (old, *found)))
+        Ok(found.map(|found| (old, found)))
     }
 
     /// Whether a file with this inode and mtime, and of this content, is recorded under any name.
@@ -50,7 +64,7 @@ impl<'a> Known<'a> {
         mtime: Option<i64>,
         digest: &[u8; OUT_LEN],
     ) -> Result<bool, Error> {
-        Ok(self.find(inode, mtime)?.is_some_and(|(_, begun)| begun == begin(digest)))
+        Ok(self.find(inode, mtime)?.is_some_and(|(_, it)| it.begun == begin(digest)))
     }
 
     /// Whether the manifest has no inodes, as where these do not last.
@@ -60,7 +74,7 @@ impl<'a> Known<'a> {
 
     /// Whether a file has these numbers, so that the content matters.
     pub(crate) fn has(&mut self, stamp: &Stamp) -> Result<bool, Error> {
-        Ok(self.find(Some(stamp.inode), stamp.mtime)?.is_some())
+        Ok(self.find(Some(stamp.inode), stamp.mtime)?.is_some_and(|(_, it)| it.has(stamp.len)))
     }
 
     /// The verdict on a file, if another name is recorded with its numbers and other content: it rotted and was renamed, or got
@@ -71,10 +85,10 @@ impl<'a> Known<'a> {
         stamp: &Stamp,
         digest: &[u8; OUT_LEN],
     ) -> Result<Option<(Verdict, Record)>, Error> {
-        let Some((old, begun)) = self.find(Some(stamp.inode), stamp.mtime)? else {
+        let Some((old, content)) = self.find(Some(stamp.inode), stamp.mtime)? else {
             return Ok(None);
         };
-        if begun == begin(digest) {
+        if content.begun == begin(digest) || !content.has(stamp.len) {
             return Ok(None);
         }
         // This is rare, so the names are looked for only now.
@@ -100,9 +114,16 @@ fn numbers_of(old: &Manifest) -> Result<Numbers, Error> {
     let mut numbers = HashMap::new();
     for record in old.records()? {
         let What::File(file) = record?.what else { continue };
-        let Some(seen) = file.facts.as_ref().and_then(Facts::seen) else { continue };
-        if let Some(inode) = seen.inode {
-            numbers.entry((inode, seen.mtime)).or_insert_with(|| begin(&file.digest));
+        let Some(facts) = &file.facts else { continue };
+        let Some((inode, mtime)) = facts.seen().and_then(|it| Some((it.inode?, it.mtime))) else {
+            continue;
+        };
+        let bytes = Some(facts.bytes);
+        let content: &mut Content = numbers
+            .entry((inode, mtime))
+            .or_insert_with(|| Content { begun: begin(&file.digest), bytes });
+        if content.bytes != bytes {
+            content.bytes = None;
         }
     }
     Ok(numbers)
