@@ -11,6 +11,7 @@ mod folders;
 pub(crate) mod group;
 mod lines;
 pub(crate) mod missing;
+mod own;
 pub(crate) mod root;
 mod roots;
 mod similar;

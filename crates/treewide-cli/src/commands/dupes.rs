@@ -93,8 +93,8 @@ pub(crate) struct DupesArgs {
 
     /// Write a report that `fclones remove`, `link` and `dedupe` read
     ///
-    /// It lists files, not folders. Its time is that of the oldest list, so that fclones leaves files alone that were
-    /// written to since.
+    /// It lists files, not folders. Its time is when the walk for the oldest manifest began, so that fclones leaves files
+    /// alone that were written to since. A list without an index needs --verify.
     #[arg(long, help_heading = "Output")]
     fclones: bool,
 
@@ -150,7 +150,7 @@ impl DupesArgs {
         let summary = self.summary(&found);
         let end = self.json.then(|| summary_json(&found));
         match self.fclones {
-            true => Report::new(&found, begun)?.write(found, &mut output)?,
+            true => Report::new(&found, begun, self.verify.is_some())?.write(found, &mut output)?,
             false => self.groups(found, &mut output, page.as_mut())?,
         }
         if let Some(end) = end {

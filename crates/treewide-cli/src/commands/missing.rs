@@ -18,7 +18,7 @@ use indicatif::HumanBytes;
 use std::path::PathBuf;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
-use treewide_files::name::Listed;
+use treewide_files::name::{Listed, shown};
 use treewide_manifest::Missing;
 use treewide_manifest::found::{Lost, MissingFiles};
 
@@ -164,6 +164,10 @@ fn summary(found: &MissingFiles) -> String {
             text += &format!(" and {} of unknown size", count(totals.unknown, "file"));
         }
         text.push(')');
+    }
+    if totals.own > 0 {
+        let first = shown(found.roots()[0].path());
+        text += &format!("; not counted: {} of the others in {first}", count(totals.own, "file"));
     }
     text + "; " + &contents::known_by(found.roots(), found.read())
 }

@@ -157,7 +157,21 @@ fn dupes_writes_a_report_for_fclones() {
     folder
         .treewide("dupes --fclones gone.b3")
         .run()
+        .fails(3, &["gone.b3: no index says when its files were read", "add --verify"]);
+    folder.write("gone/b", "one");
+    folder
+        .treewide("dupes --fclones --verify gone.b3")
+        .run()
         .fails(3, &["a list does not say how long its files are"]);
+    // A copy of a list is newer than what is in it.
+    let began = folder.read("t.b3.tw");
+    let began = began.split_once("\"began\":\"").unwrap().1.split_once('"').unwrap().0;
+    let copied = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
+    let list = fs::File::options().write(true).open(folder.join("t.b3")).unwrap();
+    list.set_modified(copied).unwrap();
+    let copy = folder.treewide("dupes -q --fclones t.b3").run();
+    let copy: serde_json::Value = serde_json::from_slice(&copy.stdout).unwrap();
+    assert_eq!(copy["header"]["timestamp"], began);
     if find_program("fclones").is_none() {
         return skip("fclones reads the report", "there is no fclones");
     }
@@ -207,6 +221,12 @@ fn dupes_and_missing_refuse_what_they_cannot_do() {
         ("dupes -o t.b3 t.b3", 2, "is an input, and the output would replace it"),
         ("missing -o list u list", 2, "list: is an input"),
         ("dupes --json -0 t", 2, "--null"),
+        (
+            "dupes -",
+            2,
+            "-: lists are read more than once, and a pipe cannot be; write it to a file",
+        ),
+        ("missing t -", 2, "-: lists are read more than once"),
     ] {
         let ended = folder.treewide(args).run();
         assert_eq!(ended.text(), "", "{args}");
@@ -350,4 +370,83 @@ fn comparisons_never_replace_recorded_files() {
         assert_eq!((&*folder.read("t/a"), &*folder.read("u/x")), ("one", "one"), "{command}");
     }
     folder.treewide("diff -q t.b3 u.b3 -o new").run().fails(1, &[]);
+}
+
+#[test]
+fn missing_does_not_find_the_files_in_themselves() {
+    let folder = Folder::new();
+    folder.write("disk/phone/1", "one");
+    folder.write("disk/phone/2", "two");
+    folder.write("disk/kept/2", "two");
+    folder.write("SUMS", format!("{}  disk/phone/1\n{0}  link/1\n", hex("one")));
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    folder.treewide("snapshot -q disk/phone").run().fails(0, &[]);
+    folder.treewide("snapshot -q disk").run().fails(0, &[]);
+    std::os::unix::fs::symlink("disk/phone", folder.join("link")).unwrap();
+    let own = "1 of 2 files missing (3 B); not counted: ";
+    for args in [
+        "missing disk/phone disk",
+        "missing disk/phone disk.b3",
+        "missing link disk",
+        "missing link disk.b3",
+        "missing disk/phone.b3 disk",
+    ] {
+        let ended = folder.treewide(args).run();
+        assert_eq!(ended.text().lines().count(), 1, "{args}: {ended:?}");
+        assert!(ended.text().ends_with("/1\n"), "{args}: {ended:?}");
+        ended.fails(1, &[own, "2 files of the others in "]);
+    }
+    let ended = folder.treewide("missing disk/phone SUMS disk/kept").run();
+    assert_eq!(ended.text(), "disk/phone/1\n");
+    ended.fails(1, &[own, "2 files of the others in disk/phone"]);
+    folder.treewide("missing disk disk/phone").run().fails(1, &["5 of 5 files missing"]);
+    // Another name of a file stays if this one goes.
+    fs::hard_link(folder.join("disk/phone/1"), folder.join("disk/kept/1")).unwrap();
+    folder.treewide("missing disk/phone disk").run().fails(0, &["0 of 2 files missing"]);
+    fs::remove_file(folder.join("disk/kept/1")).unwrap();
+    // What was there, and is there: nothing is asked of other places.
+    folder.treewide("missing disk.b3 disk").run().fails(0, &["0 of 5 files missing; "]);
+    folder.treewide("missing disk disk.b3").run().fails(0, &["0 of 5 files missing; "]);
+}
+
+#[test]
+fn missing_looks_at_files_that_a_manifest_leaves_out() {
+    let folder = folder();
+    folder.write("t/x.tmp", "secret");
+    folder.write("t/.hidden", "too");
+    folder.treewide("snapshot -q t --exclude *.tmp --no-hidden").run().fails(0, &[]);
+    let ended = folder.treewide("missing t u").run();
+    assert_eq!((ended.code, ended.text()), (Some(1), "t/.hidden\nt/b/1\nt/c/1\nt/x.tmp\n"));
+    folder.treewide("missing u t").run().fails(0, &["0 of 1 file missing"]);
+}
+
+#[test]
+fn missing_refuses_a_list_with_two_digests_of_one_name() {
+    let folder = folder();
+    folder.write("two", format!("{}  n\n{}  n\n", hex("one"), hex("two")));
+    folder.write("one", format!("{}  n\n", hex("two")));
+    for args in ["missing one two", "missing two one", "dupes two"] {
+        folder.treewide(args).run().fails(3, &["two: n is listed twice, with two digests"]);
+    }
+}
+
+#[test]
+fn names_of_a_list_are_those_here_before_those_of_a_directory_of_its_name() {
+    let folder = folder();
+    folder.write("d/a", "same");
+    folder.write("d/b", "same");
+    folder.treewide("sum -q d/a d/b -o d.b3").run().fails(0, &[]);
+    folder.treewide("dupes -q -0 d.b3").run().succeeds_with("d/a\0d/b\0\0");
+    folder.treewide("dupes -q -0 --verify d.b3").run().succeeds_with("d/a\0d/b\0\0");
+}
+
+#[test]
+fn lists_in_pipes_are_refused() {
+    let folder = folder();
+    let made = folder.program("mkfifo").args(["pipe"]).run();
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for args in ["dupes pipe", "missing pipe u", "missing u pipe", "dupes /dev/null"] {
+        folder.treewide(args).run().fails(2, &["a pipe cannot be; write it to a file"]);
+    }
+    folder.treewide("dupes /dev/stdin").stdin("").run().fails(2, &["/dev/stdin: lists are read"]);
 }

@@ -2,10 +2,12 @@
 
 use crate::contents::entry::Kind;
 use crate::contents::facts::{Facts, first};
+use crate::contents::own::Own;
 use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::Wanted;
+use crate::contents::tree::Cover;
 use crate::error::Error;
 use crate::run::verdict::Evidence;
 use std::collections::HashSet;
@@ -52,6 +54,8 @@ pub struct MissingFiles {
 pub struct MissingTotals {
     /// Files of the first operand.
     pub files: u64,
+    /// Names in other operands that lead to files of the first. They do not count.
+    pub own: u64,
     /// Files that no other has.
     pub missing: u64,
     /// Their bytes, as far as the operand says them.
@@ -82,7 +86,7 @@ impl Missing {
         options: &Options,
     ) -> Result<MissingFiles, Error> {
         let operands = [first_operand].into_iter().chain(others.iter().map(AsRef::as_ref));
-        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), options)?;
+        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), Cover::All, options)?;
         let sides =
             [roots.sizes(options, true, &|it| it == 0)?, roots.sizes(options, true, &|it| it > 0)?];
         roots.resolve(options, &|number, size| {
@@ -90,12 +94,18 @@ impl Missing {
             let other = &sides[usize::from(number == 0)];
             if other.has(size) { Wanted::Whole } else { Wanted::No }
         })?;
+        let own = Own::of(&roots);
         let (mut sorter, mut end) = (Sorter::new(), Vec::new());
         let (mut totals, mut lost) = (MissingTotals::default(), Sorter::new());
         for (number, root) in (0_u32..).zip(&roots.all) {
             let side = if number == 0 { FIRST } else { OTHER };
-            root.each(number, options, &mut |name, kind| {
+            let mut own = own.names_in(root).filter(|_| side == OTHER);
+            root.each_in_order(number, options, &mut |name, kind| {
                 let Kind::File(digest, facts) = kind else { return Ok(()) };
+                if own.as_mut().is_some_and(|own| own.has(name, &facts)) {
+                    totals.own += 1;
+                    return Ok(());
+                }
                 end.clear();
                 facts.push_to(&mut end);
                 totals.files += u64::from(side);

@@ -4,10 +4,10 @@ use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode, last};
 use crate::contents::lines::Listed;
 use crate::contents::sorter::Sorter;
-use crate::contents::tree::Tree;
+use crate::contents::tree::{Cover, Tree};
 use crate::error::{Error, ErrorKind};
 use crate::format::list::twice;
-use crate::format::manifest::{Manifest, index_path, unusable_index};
+use crate::format::manifest::{Index, Manifest, index_path, unusable_index};
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
 use std::path::{Path, PathBuf};
@@ -38,10 +38,10 @@ pub(crate) enum From {
 
 impl Root {
     /// Opens an operand. A directory is walked, and nothing is read in it yet.
-    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path, cover: Cover, options: &Options) -> Result<Self, Error> {
         let new = |dir, from| Ok(Self { path: path.into(), dir, from });
         if path.is_dir() {
-            let tree = Tree::walk(path, options)?;
+            let tree = Tree::walk(path, cover, options)?;
             return new(Some(path.into()), From::Directory(Box::new(tree)));
         }
         let named = path.extension().filter(|it| *it == "b3").map(|_| path.with_extension(""));
@@ -61,7 +61,7 @@ impl Root {
         let has_line = lines.next()?;
         let is_here =
             has_line && os_path(&lines.file.name).is_ok_and(|name| name.symlink_metadata().is_ok());
-        new(named.or(is_here.then(PathBuf::new)), From::List)
+        new(is_here.then(PathBuf::new).or(named), From::List)
     }
 
     /// The operand as it was named.
@@ -87,6 +87,17 @@ impl Root {
     /// Whether it is a list, so that its files may have changed since.
     pub fn is_list(&self) -> bool {
         self.tree().is_none()
+    }
+
+    /// Of a manifest, when the walk for it began, such as `2026-11-25T01:13:50Z`: what was written later may not be as recorded.
+    pub fn began(&self) -> Option<&str> {
+        match &self.from {
+            From::Manifest(manifest) => match manifest.index() {
+                Index::Bound(ends) => Some(&ends.0.began),
+                Index::Absent | Index::Ignored(_) => None,
+            },
+            _ => None,
+        }
     }
 
     pub(crate) fn tree(&self) -> Option<&Tree> {

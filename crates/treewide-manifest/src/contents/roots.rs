@@ -5,6 +5,7 @@ use crate::contents::facts::Facts;
 use crate::contents::root::Root;
 use crate::contents::sorter::Sorted;
 use crate::contents::stages::{Wanted, resolve};
+use crate::contents::tree::Cover;
 use crate::error::Error;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -37,16 +38,25 @@ impl Sizes {
 }
 
 impl Roots {
-    pub(crate) fn open<P: AsRef<Path>>(paths: &[P], options: &Options) -> Result<Self, Error> {
+    pub(crate) fn open<P: AsRef<Path>>(
+        paths: &[P],
+        cover: Cover,
+        options: &Options,
+    ) -> Result<Self, Error> {
         let mut seen = Vec::new();
         for path in paths.iter().map(AsRef::as_ref) {
+            let is_stream = path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
+            if is_stream || path.as_os_str() == "-" {
+                let cause = "lists are read more than once, and a pipe cannot be; write it to a file, and name that";
+                return Err(Error::usage(format!("{}: {cause}", shown(path))));
+            }
             let full = path.canonicalize().map_err(|error| Error::read(path, error))?;
             if seen.contains(&full) {
                 return Err(refused(path, "is named twice"));
             }
             seen.push(full);
         }
-        let all = paths.iter().map(|path| Root::open(path.as_ref(), options));
+        let all = paths.iter().map(|path| Root::open(path.as_ref(), cover, options));
         let all = all.collect::<Result<Vec<_>, _>>()?;
         let dirs: Vec<_> = all.iter().map(full_dir).collect();
         let place = |at: usize| match &dirs[at] {
@@ -128,7 +138,8 @@ impl Roots {
     }
 }
 
-fn full_dir(root: &Root) -> Option<PathBuf> {
+/// Where the files of an operand are, without symbolic links on the way.
+pub(crate) fn full_dir(root: &Root) -> Option<PathBuf> {
     let dir = root.dir()?;
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     dir.canonicalize().ok()

@@ -35,6 +35,14 @@ pub(crate) struct Tree {
     pub(crate) gone: u64,
 }
 
+/// Which files of a directory count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cover {
+    /// Those that its manifest covers.
+    Rules,
+    All,
+}
+
 #[derive(Debug)]
 pub(crate) struct Item {
     name: Box<[u8]>,
@@ -59,9 +67,13 @@ pub(crate) struct File {
 
 impl Tree {
     /// Looks at everything, and reads nothing.
-    pub(crate) fn walk(dir: &Path, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn walk(dir: &Path, cover: Cover, options: &Options) -> Result<Self, Error> {
         let manifest = manifest_of(dir)?;
         let rules = manifest.as_ref().map_or_else(Rules::default, Manifest::rules);
+        let rules = match cover {
+            Cover::Rules => rules,
+            Cover::All => Rules { follow: rules.follow, ..Rules::default() },
+        };
         let mut recorded = manifest.as_ref().map(Recorded::new).transpose()?;
         let list = manifest.map(|it| it.list().path().to_owned());
         let mut tree = Self {
@@ -152,6 +164,10 @@ impl Tree {
             Thing::File(file) => Some(file),
             _ => None,
         }
+    }
+
+    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
+        (0..self.items.len()).filter_map(|at| self.file(at))
     }
 
     pub(crate) fn file_mut(&mut self, at: usize) -> Option<&mut File> {

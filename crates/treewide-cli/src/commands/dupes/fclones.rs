@@ -19,9 +19,10 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// An error if the directory of an operand is not here: fclones could not find its files.
-    pub(super) fn new(found: &Found, begun: SystemTime) -> anyhow::Result<Self> {
-        let mut time = begun;
+    /// An error if the directory of an operand is not here: fclones could not find its files. Or if no one knows when its files
+    /// were read, and they were not `verified` now: fclones could not see which were written to since.
+    pub(super) fn new(found: &Found, begun: SystemTime, verified: bool) -> anyhow::Result<Self> {
+        let mut time = day::at(begun);
         for root in found.roots() {
             if root.dir().is_none() {
                 bail!(
@@ -30,17 +31,28 @@ impl Report {
                     shown(root.path())
                 );
             }
-            if root.is_list() {
-                let there = root.path().metadata().and_then(|it| it.modified());
-                time = time.min(there.with_context(|| shown(root.path()))?);
+            if !root.is_list() {
+                continue;
             }
+            // The file of a list may be a copy, which is newer than what is in it. Texts are in the order of times.
+            match root.began() {
+                Some(began) => time = time.min(began.to_owned()),
+                None if !verified => bail!(
+                    "{}: no index says when its files were read, so that fclones cannot see which were written to since; \
+                     add --verify",
+                    shown(root.path())
+                ),
+                None => {}
+            }
+            let there = root.path().metadata().and_then(|it| it.modified());
+            time = time.min(day::at(there.with_context(|| shown(root.path()))?));
         }
         // fclones parses the command again, and takes from it that one file of each group stays.
         let base = absolute(Path::new("."))?;
         let header = format!(
             "{{\"header\":{{\"version\":\"{VERSION}\",\"timestamp\":\"{}\",\"command\":[\"fclones\",\"group\",\".\"],\
              \"base_dir\":{},\"stats\":null}},\"groups\":[",
-            day::at(time),
+            time,
             json(&base)
         );
         Ok(Self { header })
