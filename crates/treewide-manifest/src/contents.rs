@@ -12,6 +12,7 @@ pub(crate) mod group;
 mod lines;
 pub(crate) mod missing;
 mod own;
+mod places;
 pub(crate) mod root;
 mod roots;
 mod similar;

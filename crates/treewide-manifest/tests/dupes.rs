@@ -512,3 +512,36 @@ fn dupes_verify_what_is_only_recorded() {
     assert!(found.changed().all(|it| it.1 == "has a name that leads out of the directory"));
     assert_eq!(found.changed().count(), 2);
 }
+
+#[test]
+fn dupes_do_not_have_one_path_through_two_lists() {
+    let place = Place::with(&[
+        ("p/sub/u", "content"),
+        ("p/sub/v", "other"),
+        ("p/w", "alone"),
+        ("q/x/u", "content"),
+        ("q/x/v", "other"),
+    ]);
+    let (sub, x, q) = (place.snapshot("p/sub"), place.snapshot("q/x"), place.snapshot("q"));
+    fs::rename(&sub, place.join("sub.b3")).unwrap();
+    fs::remove_file(place.join("p/sub.b3.tw")).unwrap();
+    let p = place.snapshot("p");
+    fs::rename(place.join("sub.b3"), &sub).unwrap();
+    assert_eq!(of(&[&p, &sub]), []);
+    assert_eq!(of(&[&sub, &p]), []);
+    let similar = Dupes::new().similar(50).run(&[&p, &sub], &Options::new()).unwrap();
+    assert_eq!(groups(similar), []);
+    // Equal to a folder elsewhere, it is one member, and what is in it is not listed again.
+    assert_eq!(of(&[&p, &sub, &x]), [group(12, &["0:sub/", "2:/"])]);
+    assert_eq!(of(&[&sub, &x, &p]), [group(12, &["0:/", "1:/"])]);
+    assert_eq!(of(&[&x, &p, &sub]), [group(12, &["0:/", "1:sub/"])]);
+    assert_eq!(of(&[&x, &q]), []);
+    // Names of a plain list, in any form.
+    let full = place.join("p/sub/u").to_str().unwrap().to_owned();
+    let around = place.join("p/../p/sub/u").to_str().unwrap().to_owned();
+    let list = place.list("list", &[(&full, "content"), (&around, "content")]);
+    assert_eq!(of(&[&list]), []);
+    assert_eq!(of(&[&list, &p]), []);
+    let list = place.list("list", &[(&full, "content"), (&around, "content"), ("z", "content")]);
+    assert_eq!(of(&[&p, &list])[0].1.len(), 2);
+}

@@ -1,9 +1,10 @@
 //! Duplicates: files with the same content, and folders that are equal.
 
 use crate::contents::entry::{EMPTY, Kind as Thing};
-use crate::contents::facts::{Facts, first, last};
+use crate::contents::facts::{Facts, Inode, first, last};
 use crate::contents::folders::{Folder, Folders};
 use crate::contents::group::{Group, Kind, Member};
+use crate::contents::places::Places;
 use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
 use crate::contents::similar::Similar;
@@ -13,7 +14,7 @@ use crate::contents::tree::Cover;
 use crate::contents::verified::Verified;
 use crate::error::Error;
 use crate::run::verdict::Evidence;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide_files::{Options, name::os_path};
@@ -151,13 +152,21 @@ impl Dupes {
         if let Some((begin, ended)) = open {
             ended.finish(&mut |it| folder(begin, it))?;
         }
-        let mut covered = equal_folders(folders)?;
+        let mut covered = equal_folders(folders, &roots.places)?;
         let (mut totals, mut sorter) = (Totals::default(), Sorter::new());
         runs(&mut files.finish()?, (KEY, 2), options, &mut |run| {
             let group = of_run(run, &roots, &mut covered, &mut totals, &mut similar);
             group.map_or(Ok(()), |group| sorter.push(&[&group.to_record()]))
         })?;
-        let is_equal = |a: &[u8], b: &[u8]| covered.of(a).is_some() || covered.of(b).is_some();
+        let place = |it: &[u8]| {
+            let (root, name) = (u32::from_be_bytes(first(&mut &it[..4])), &it[4..]);
+            roots.places.folder(root as usize, name)
+        };
+        let is_equal = |a: &[u8], b: &[u8]| {
+            let (a, b) = (place(a), place(b));
+            let is_same = Places::ends(&a).any(|it| it == b) || Places::ends(&b).any(|it| it == a);
+            is_same || covered.of(&a).is_some() || covered.of(&b).is_some()
+        };
         for group in similar.groups(&is_equal) {
             totals.similar += 1;
             sorter.push(&[&group.to_record()])?;
@@ -220,24 +229,22 @@ struct Covered {
     groups: Vec<Group>,
     /// Of each, whether a file in a copy is not only another name of a file that stays.
     has_copies: Vec<bool>,
-    /// The group of a folder, by operand and name. The first member of a group is not here: its files count for themselves.
+    /// The group of a folder, by its place. The first member of a group is not here: its files count for themselves.
     copies: HashMap<Vec<u8>, usize>,
 }
 
 impl Covered {
-    /// The group that stands for the file or folder of this operand and name.
-    fn of(&self, path: &[u8]) -> Option<usize> {
+    /// The group that stands for the file or folder at this place.
+    fn of(&self, place: &[u8]) -> Option<usize> {
         if self.copies.is_empty() {
             return None;
         }
-        let slashes = path.iter().enumerate().skip(4).filter(|(_, byte)| **byte == b'/');
-        let ends = [4].into_iter().chain(slashes.map(|(at, _)| at)).chain([path.len()]);
-        ends.into_iter().find_map(|end| self.copies.get(&path[..end]).copied())
+        Places::ends(place).find_map(|it| self.copies.get(it).copied())
     }
 }
 
 /// Groups equal folders. What is in a copy is not a group of its own, so parents come first.
-fn equal_folders(folders: Sorter) -> Result<Covered, Error> {
+fn equal_folders(folders: Sorter, places: &Places) -> Result<Covered, Error> {
     let mut found: Vec<(u32, Group)> = Vec::new();
     runs(&mut folders.finish()?, (KEY, 2), &Options::new(), &mut |run| {
         let (mut members, mut facts) = (Vec::new(), (0, 0, u64::MAX));
@@ -262,9 +269,19 @@ fn equal_folders(folders: Sorter) -> Result<Covered, Error> {
     let mut covered =
         Covered { groups: Vec::new(), has_copies: Vec::new(), copies: HashMap::new() };
     for (_, mut group) in found {
-        group.members.retain(|it| covered.of(&path(it)).is_none());
+        // A folder of two operands is one.
+        let mut there: Vec<Vec<u8>> = Vec::new();
+        let mut seen = HashSet::new();
+        group.members.retain(|it| {
+            let place = places.folder(it.root, &it.name);
+            let is_new = covered.of(&place).is_none() && seen.insert(place.clone());
+            if is_new {
+                there.push(place);
+            }
+            is_new
+        });
         if group.members.len() > 1 {
-            let copies = group.members[1..].iter().map(|it| (path(it), covered.groups.len()));
+            let copies = there.into_iter().skip(1).map(|it| (it, covered.groups.len()));
             covered.copies.extend(copies);
             covered.groups.push(group);
             covered.has_copies.push(false);
@@ -273,18 +290,42 @@ fn equal_folders(folders: Sorter) -> Result<Covered, Error> {
     Ok(covered)
 }
 
-fn path(member: &Member) -> Vec<u8> {
-    [&(member.root as u32).to_be_bytes(), &member.name[..]].concat()
-}
-
 /// Gets all that is below the operands, each with its number and name.
 type EachThing<'a> = dyn FnMut([u8; 4], &[u8], &Thing<'_>) -> Result<(), Error> + 'a;
 
-/// What makes a name the name of another file: its numbers, or else its directory and itself.
-#[derive(PartialEq, Eq, Hash)]
-enum Same {
-    Inode((u32, i64), u64, u64),
-    Path(usize, Vec<u8>),
+/// Which names are of one file.
+#[derive(Default)]
+struct Same {
+    /// Files by their places, and by their numbers. Lists can have different numbers of a file.
+    places: HashMap<Vec<u8>, usize>,
+    inodes: HashMap<((u32, i64), u64, u64), usize>,
+    /// Of each place, an earlier one of the same file, or itself.
+    files: Vec<usize>,
+}
+
+impl Same {
+    /// Adds a name. Returns its number if its place is new.
+    fn add(&mut self, place: Vec<u8>, inode: Option<Inode>) -> Option<usize> {
+        let next = self.files.len();
+        let at = *self.places.entry(place).or_insert(next);
+        if at == next {
+            self.files.push(at);
+        }
+        if let Some(Inode { of, device, inode, .. }) = inode {
+            let other = *self.inodes.entry((of, device, inode)).or_insert(at);
+            let (a, b) = (self.file(at), self.file(other));
+            self.files[a.max(b)] = a.min(b);
+        }
+        (at == next).then_some(at)
+    }
+
+    /// The file at the place of this number.
+    fn file(&self, mut at: usize) -> usize {
+        while self.files[at] != at {
+            at = self.files[at];
+        }
+        at
+    }
 }
 
 /// The group of files with one content, without those in copies of folders, whose bytes are added to theirs.
@@ -296,20 +337,20 @@ fn of_run(
     similar: &mut Similar,
 ) -> Option<Group> {
     let mut names = Vec::with_capacity(run.len());
-    let mut links: HashMap<Same, u64> = HashMap::with_capacity(run.len());
-    let mut size = None;
+    let (mut same, mut size) = (Same::default(), None);
     for record in run {
         let facts = Facts::take(&mut &record[..]);
         let (path, mut rest) = (path_of(record), &record[KEY..]);
         let (root, name) = (u32::from_be_bytes(first(&mut rest)) as usize, &path[4..]);
         size = size.or(facts.size);
-        let same = facts.inode.map_or_else(
-            || Same::Path(roots.place(root), name.to_vec()),
-            |it| Same::Inode(it.of, it.device, it.inode),
-        );
-        *links.entry(same).or_default() += 1;
-        names.push((covered.of(path), root, name, facts));
+        let place = roots.places.file(root, name);
+        let group = covered.of(&place);
+        if let Some(at) = same.add(place, facts.inode) {
+            names.push((group, root, name, facts, at));
+        }
     }
+    let mut links = vec![0_u64; names.len()];
+    names.iter().for_each(|it| links[same.file(it.4)] += 1);
     let is_empty = run[0].starts_with(&EMPTY);
     let size = if is_empty { Some(0) } else { size };
     if let Some(size) = size.filter(|size| *size > 0) {
@@ -318,14 +359,10 @@ fn of_run(
     // Names that stay come first, so that a file which they keep is not reclaimable by another name.
     names.sort_by_key(|(group, ..)| group.is_some());
     let (mut members, mut freed, mut copies, mut all_free) = (Vec::new(), Vec::new(), 0, true);
-    let mut seen = std::collections::HashSet::with_capacity(links.len());
-    for (group, root, name, facts) in names {
-        let same = facts.inode.map_or_else(
-            || Same::Path(roots.place(root), name.to_vec()),
-            |it| Same::Inode(it.of, it.device, it.inode),
-        );
-        let here = links.get(&same).copied().unwrap_or(1);
-        let is_link = !seen.insert(same);
+    let mut seen = HashSet::with_capacity(names.len());
+    for (group, root, name, facts, at) in names {
+        let file = same.file(at);
+        let (here, is_link) = (links[file], !seen.insert(file));
         // A file with a name elsewhere stays where it is.
         let is_free = facts.inode.is_none_or(|it| it.links <= here);
         let real = || size.map(|size| if is_free { on_disk(roots, root, name, size) } else { 0 });
@@ -352,7 +389,8 @@ fn of_run(
     }
     // One stays: one that is not free in any case, or else the first.
     let skip = usize::from(all_free);
-    let reclaimable = freed.into_iter().skip(skip).sum::<Option<u64>>();
+    let mut freed = freed.into_iter().skip(skip);
+    let reclaimable = freed.try_fold(0_u64, |all, it| Some(all.saturating_add(it?)));
     totals.redundant += copies - 1;
     let digest = first(&mut &run[0][..]);
     let group = Group { kind: Kind::Files, digest, size, files: 1, reclaimable, members };

@@ -2,6 +2,7 @@
 
 use crate::contents::entry::{EMPTY, Kind};
 use crate::contents::facts::Facts;
+use crate::contents::places::Places;
 use crate::contents::root::Root;
 use crate::contents::sorter::Sorted;
 use crate::contents::stages::{Wanted, resolve};
@@ -16,8 +17,7 @@ use treewide_files::name::{os_path, shown};
 #[derive(Debug)]
 pub(crate) struct Roots {
     pub(crate) all: Vec<Root>,
-    /// Of each, the first whose names are below the same directory.
-    places: Vec<usize>,
+    pub(crate) places: Places,
     /// Files and bytes that were read to the end.
     pub(crate) read: (u64, u64),
 }
@@ -58,12 +58,7 @@ impl Roots {
         }
         let all = paths.iter().map(|path| Root::open(path.as_ref(), cover, options));
         let all = all.collect::<Result<Vec<_>, _>>()?;
-        let dirs: Vec<_> = all.iter().map(full_dir).collect();
-        let place = |at: usize| match &dirs[at] {
-            Some(dir) => dirs.iter().position(|it| it.as_ref() == Some(dir)).unwrap_or(at),
-            None => at,
-        };
-        let places = (0..all.len()).map(place).collect();
+        let places = Places::of(&all);
         Ok(Self { all, places, read: (0, 0) })
     }
 
@@ -120,11 +115,6 @@ impl Roots {
     ) -> Result<(), Error> {
         self.read = resolve(&mut self.all, options, wanted)?;
         Ok(())
-    }
-
-    /// The first operand whose names are below the same directory as those of this one.
-    pub(crate) fn place(&self, root: usize) -> usize {
-        self.places[root]
     }
 
     pub(crate) fn path(&self, root: usize, name: &[u8]) -> Option<PathBuf> {
