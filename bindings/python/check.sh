@@ -67,7 +67,7 @@ types() {
     step mypy --platform win32 python
     [[ ! -x $venv/bin/pyright ]] || step pyright --pythonpath "$venv/bin/python" python tests/type_cases.py
     # The stubs against what was built.
-    step "$venv/bin/python" -m mypy.stubtest treewide --allowlist tests/stubtest.txt --ignore-unused-allowlist
+    step "$venv/bin/python" -m mypy.stubtest treewide --mypy-config-file pyproject.toml --allowlist tests/stubtest.txt --ignore-unused-allowlist
 }
 
 package() {

@@ -110,14 +110,17 @@ pub(crate) fn _tensor_list_read<'py>(py: Python<'py>, path: FilePath) -> PyResul
 /// Name, verdict, other name and detail of a tensor that differs.
 type Found = (String, &'static str, Option<String>, String);
 
-/// What differs, the number of each verdict, and the prefix that only one has.
+/// The tensors that differ, the number of each verdict, and the prefix that only one model has.
+type Compared = (Vec<Found>, Vec<(&'static str, u64)>, Option<&'static str>);
+
+/// Compares two models.
 #[pyfunction]
 #[pyo3(signature = (old, new, /))]
 pub(crate) fn _tensor_compare(
     py: Python<'_>,
     old: Vec<(String, String, Vec<u64>, Vec<u8>)>,
     new: Vec<(String, String, Vec<u64>, Vec<u8>)>,
-) -> PyResult<(Vec<Found>, Vec<(&'static str, u64)>, Option<&'static str>)> {
+) -> PyResult<Compared> {
     let (old, new) = (tensors(old)?, tensors(new)?);
     let compared: Comparison = py.detach(|| compare(&old, &new));
     let mut counts = vec![("same", compared.same)];
