@@ -5,6 +5,7 @@ use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::spare_below;
 use crate::shell::wording::count;
+use anyhow::bail;
 use indicatif::HumanBytes;
 use std::path::{Path, PathBuf};
 use treewide_files::name::{os_path, shown};
@@ -36,7 +37,14 @@ pub(crate) fn lists(operands: &[PathBuf]) -> Vec<PathBuf> {
 
 /// A name as a path, where its directory is not here.
 pub(crate) fn bare(name: &[u8]) -> PathBuf {
+    let name = if name.is_empty() { b"." } else { name };
     os_path(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into_owned().into())
+}
+
+/// An error if names of an operand are not paths.
+pub(crate) fn are_here(roots: &[Root], cause: &str) -> anyhow::Result<()> {
+    let Some(root) = roots.iter().find(|root| root.dir().is_none()) else { return Ok(()) };
+    bail!("{}: the directory that it is of is not here, {cause}", shown(root.path()))
 }
 
 /// The path of a name of an operand, as a line has it: below its directory, or else after the list if there are several.

@@ -147,6 +147,9 @@ impl DupesArgs {
                 outcome = Outcome::SomeFailed;
             }
         }
+        if self.null {
+            contents::are_here(found.roots(), "so its names are not paths; use --json")?;
+        }
         let summary = self.summary(&found);
         let end = self.json.then(|| summary_json(&found));
         match self.fclones {

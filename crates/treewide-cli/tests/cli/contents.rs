@@ -44,7 +44,10 @@ fn dupes_lists_groups_and_says_how_they_are_known() {
         .treewide("dupes -q one.b3 two.b3")
         .run()
         .succeeds_with("?  2 files of ?\n  one.b3:gone\n  two.b3:gone\n");
-    folder.treewide("dupes -q -0 one.b3 two.b3").run().succeeds_with("gone\0gone\0\0");
+    folder
+        .treewide("dupes -q -0 one.b3 two.b3")
+        .run()
+        .fails(3, &["one.b3: the directory that it is of is not here, so its names are not paths"]);
 }
 
 #[test]
@@ -449,4 +452,67 @@ fn lists_in_pipes_are_refused() {
         folder.treewide(args).run().fails(2, &["a pipe cannot be; write it to a file"]);
     }
     folder.treewide("dupes /dev/stdin").stdin("").run().fails(2, &["/dev/stdin: lists are read"]);
+}
+
+#[test]
+fn dupes_never_name_the_root_of_the_file_system() {
+    let folder = folder();
+    folder.write("x", "one");
+    folder.write("list", format!("{}  x\n", hex("one")));
+    folder.treewide("dupes -q -0 list u").run().succeeds_with("./\0u/\0\0");
+    folder
+        .treewide("dupes -q list u")
+        .run()
+        .succeeds_with("3 B  2 folders of 3 B, 1 file in each\n  ./\n  u/\n");
+    fs::remove_file(folder.join("x")).unwrap();
+    let ended = folder.treewide("dupes -q --json list u").run();
+    assert!(ended.text().contains(r#"{"path":".","operand":"list""#), "{ended:?}");
+    let ended = folder.treewide("dupes -q list u").run();
+    assert!(ended.text().contains("  list:./\n"), "{ended:?}");
+}
+
+#[test]
+fn dupes_do_not_call_folders_equal_without_what_a_manifest_leaves_out() {
+    let folder = folder();
+    folder.write("t/b/draft.tmp", "only here");
+    folder.treewide("snapshot -q t --exclude *.tmp").run().fails(0, &[]);
+    let lines =
+        "3 B  2 files of 3 B\n  t/a\n  \\t/new\\nline\n3 B  2 files of 3 B\n  t/b/1\n  t/c/1\n";
+    folder.treewide("dupes -q t").run().succeeds_with(lines);
+}
+
+#[test]
+fn dupes_count_names_of_a_file_in_two_manifests_once() {
+    let folder = Folder::new();
+    folder.write("t/a", "content");
+    folder.write("t/d", "content");
+    fs::create_dir(folder.join("out")).unwrap();
+    fs::hard_link(folder.join("t/a"), folder.join("out/c")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    for dir in ["t", "out"] {
+        folder.treewide(&format!("snapshot -q {dir}")).run().fails(0, &[]);
+    }
+    for args in ["dupes t out", "dupes t.b3 out.b3", "dupes t.b3 out"] {
+        folder
+            .treewide(args)
+            .run()
+            .fails(0, &["1 file could go, 7 B; 1 more name of the same files"]);
+    }
+}
+
+#[test]
+fn dupes_verify_links_that_were_followed() {
+    let folder = folder();
+    std::os::unix::fs::symlink("a", folder.join("t/link")).unwrap();
+    folder.treewide("snapshot -q --follow t").run().fails(0, &[]);
+    folder.treewide("dupes --verify t.b3").run().fails(0, &["0 are not as recorded"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_without_a_length_are_not_empty() {
+    let folder = Folder::new();
+    folder.write("e/empty", "");
+    let ended = folder.treewide("missing /proc/sys/net/unix e").run();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
 }

@@ -10,7 +10,6 @@ use crate::contents::roots::{Roots, runs};
 use crate::contents::similar::Similar;
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::Wanted;
-use crate::contents::tree::Cover;
 use crate::contents::verified::Verified;
 use crate::error::Error;
 use crate::run::verdict::Evidence;
@@ -112,7 +111,7 @@ impl Dupes {
     /// # Errors
     /// If an operand cannot be used, two are the same, or the run is cancelled.
     pub fn run<P: AsRef<Path>>(&self, operands: &[P], options: &Options) -> Result<Found, Error> {
-        let mut roots = Roots::open(operands, Cover::Rules, options)?;
+        let mut roots = Roots::open(operands, options)?;
         roots.are_apart()?;
         let known = roots.sizes(options, false, &|_| true)?;
         roots.resolve(options, &|_, size| match known.has(size) {

@@ -19,7 +19,8 @@ pub(crate) struct Facts {
 /// One file, whatever its names are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Inode {
-    /// The list that has the numbers, from 1 on, and its ctime; 0 for a tree as it is now. Numbers of two lists may be those of two disks.
+    /// The list that has the numbers, from 1 on, or 0 if they are those of a file here; and its ctime. Numbers of two lists
+    /// may be those of two machines.
     pub(crate) of: (u32, i64),
     pub(crate) device: u64,
     pub(crate) inode: u64,

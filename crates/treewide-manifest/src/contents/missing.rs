@@ -7,7 +7,6 @@ use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::Wanted;
-use crate::contents::tree::Cover;
 use crate::error::Error;
 use crate::run::verdict::Evidence;
 use std::collections::HashSet;
@@ -86,7 +85,7 @@ impl Missing {
         options: &Options,
     ) -> Result<MissingFiles, Error> {
         let operands = [first_operand].into_iter().chain(others.iter().map(AsRef::as_ref));
-        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), Cover::All, options)?;
+        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), options)?;
         let sides =
             [roots.sizes(options, true, &|it| it == 0)?, roots.sizes(options, true, &|it| it > 0)?];
         roots.resolve(options, &|number, size| {

@@ -4,7 +4,7 @@ use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode, last};
 use crate::contents::lines::Listed;
 use crate::contents::sorter::Sorter;
-use crate::contents::tree::{Cover, Tree};
+use crate::contents::tree::Tree;
 use crate::error::{Error, ErrorKind};
 use crate::format::list::twice;
 use crate::format::manifest::{Index, Manifest, index_path, unusable_index};
@@ -38,10 +38,10 @@ pub(crate) enum From {
 
 impl Root {
     /// Opens an operand. A directory is walked, and nothing is read in it yet.
-    pub(crate) fn open(path: &Path, cover: Cover, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
         let new = |dir, from| Ok(Self { path: path.into(), dir, from });
         if path.is_dir() {
-            let tree = Tree::walk(path, cover, options)?;
+            let tree = Tree::walk(path, options)?;
             return new(Some(path.into()), From::Directory(Box::new(tree)));
         }
         let named = path.extension().filter(|it| *it == "b3").map(|_| path.with_extension(""));
@@ -100,6 +100,11 @@ impl Root {
         }
     }
 
+    /// Whether its names of symbolic links are those of the files that they lead to.
+    pub(crate) fn follows(&self) -> bool {
+        matches!(&self.from, From::Manifest(manifest) if manifest.rules().follow)
+    }
+
     pub(crate) fn tree(&self) -> Option<&Tree> {
         match &self.from {
             From::Directory(tree) => Some(tree),
@@ -143,14 +148,14 @@ impl Root {
             From::Bucket(lists) => lists.iter().try_for_each(|list| each_line(list, &mut each)),
             From::Directory(tree) => tree.each(&mut each),
             From::Manifest(manifest) => {
-                let mut records = manifest.records()?;
+                let (mut records, is_here) = (manifest.records()?, self.dir.is_some());
                 for record in records.by_ref() {
                     let record = record?;
                     match &record.what {
                         What::File(file) => {
                             each(
                                 &record.name,
-                                Kind::File(Some(file.digest), recorded(file, number)),
+                                Kind::File(Some(file.digest), recorded(file, number, is_here)),
                             )?;
                         }
                         What::Directory(_) => each(record.bare(), Kind::Directory)?,
@@ -244,10 +249,11 @@ fn each_line(list: &Path, each: &mut Each<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn recorded(file: &FileRecord, number: u32) -> Facts {
+fn recorded(file: &FileRecord, number: u32, is_here: bool) -> Facts {
     let seen = file.facts.as_ref().and_then(|it| it.seen());
     let inode = seen.and_then(|seen| {
-        let (of, device) = ((number + 1, seen.ctime), seen.device.unwrap_or(0));
+        let number = if is_here && seen.device.is_some() { 0 } else { number + 1 };
+        let (of, device) = ((number, seen.ctime), seen.device.unwrap_or(0));
         Some(Inode { of, device, inode: seen.inode?, links: 0 })
     });
     let size = file.facts.as_ref().map(|it| it.bytes);

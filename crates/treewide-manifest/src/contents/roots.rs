@@ -6,7 +6,6 @@ use crate::contents::places::Places;
 use crate::contents::root::Root;
 use crate::contents::sorter::Sorted;
 use crate::contents::stages::{Wanted, resolve};
-use crate::contents::tree::Cover;
 use crate::error::Error;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -38,11 +37,7 @@ impl Sizes {
 }
 
 impl Roots {
-    pub(crate) fn open<P: AsRef<Path>>(
-        paths: &[P],
-        cover: Cover,
-        options: &Options,
-    ) -> Result<Self, Error> {
+    pub(crate) fn open<P: AsRef<Path>>(paths: &[P], options: &Options) -> Result<Self, Error> {
         let mut seen = Vec::new();
         for path in paths.iter().map(AsRef::as_ref) {
             let is_stream = path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
@@ -56,7 +51,7 @@ impl Roots {
             }
             seen.push(full);
         }
-        let all = paths.iter().map(|path| Root::open(path.as_ref(), cover, options));
+        let all = paths.iter().map(|path| Root::open(path.as_ref(), options));
         let all = all.collect::<Result<Vec<_>, _>>()?;
         let places = Places::of(&all);
         Ok(Self { all, places, read: (0, 0) })
@@ -119,7 +114,11 @@ impl Roots {
 
     pub(crate) fn path(&self, root: usize, name: &[u8]) -> Option<PathBuf> {
         let (dir, name) = (self.all.get(root)?.dir()?, os_path(name).ok()?);
-        Some(if name.as_os_str().is_empty() { dir.into() } else { dir.join(name) })
+        Some(match name.as_os_str().is_empty() {
+            true if dir.as_os_str().is_empty() => ".".into(),
+            true => dir.into(),
+            false => dir.join(name),
+        })
     }
 
     pub(crate) fn unreadable(&self) -> impl Iterator<Item = (&Path, &str)> {

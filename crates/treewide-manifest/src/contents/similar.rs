@@ -62,7 +62,8 @@ impl Similar {
         }
         for (a, b) in pairs {
             let (a, b) = (self.number(a), self.number(b));
-            *self.shared.entry((a.min(b), a.max(b))).or_default() += size;
+            let shared = self.shared.entry((a.min(b), a.max(b))).or_default();
+            *shared = shared.saturating_add(size);
         }
     }
 

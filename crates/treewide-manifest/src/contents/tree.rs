@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Manifest, Records, index_path, unusable_index};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
+use crate::format::regular;
 use crate::format::rules::{Globs, Rules};
 use crate::run::verdict::Evidence;
 use crate::tree::scan::{Own, Scan, Scanned, There};
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
+use treewide::file::read_at;
 use treewide_files::name::shown;
 use treewide_files::{Identity, Options, Stamp};
 
@@ -33,14 +35,6 @@ pub(crate) struct Tree {
     pub(crate) known: u64,
     /// Files that it names and that are not there.
     pub(crate) gone: u64,
-}
-
-/// Which files of a directory count.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cover {
-    /// Those that its manifest covers.
-    Rules,
-    All,
 }
 
 #[derive(Debug)]
@@ -67,13 +61,11 @@ pub(crate) struct File {
 
 impl Tree {
     /// Looks at everything, and reads nothing.
-    pub(crate) fn walk(dir: &Path, cover: Cover, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn walk(dir: &Path, options: &Options) -> Result<Self, Error> {
         let manifest = manifest_of(dir)?;
         let rules = manifest.as_ref().map_or_else(Rules::default, Manifest::rules);
-        let rules = match cover {
-            Cover::Rules => rules,
-            Cover::All => Rules { follow: rules.follow, ..Rules::default() },
-        };
+        // What a manifest leaves out is here, and could be gone with a folder that is equal without it.
+        let rules = Rules { follow: rules.follow, ..Rules::default() };
         let mut recorded = manifest.as_ref().map(Recorded::new).transpose()?;
         let list = manifest.map(|it| it.list().path().to_owned());
         let mut tree = Self {
@@ -97,7 +89,9 @@ impl Tree {
             let entry = match found {
                 Scanned::Entry(entry) => entry,
                 Scanned::Failed { name, cause } => {
-                    tree.failed.push((name::path(&name), cause));
+                    let path = name::path(&name);
+                    let is_top = path.as_os_str().is_empty();
+                    tree.failed.push((if is_top { dir.into() } else { dir.join(path) }, cause));
                     let name = name.strip_suffix(b"/").unwrap_or(&name).into();
                     tree.items.push(Item { name, what: Thing::Unreadable });
                     continue;
@@ -115,7 +109,9 @@ impl Tree {
             let what = match (entry.what, stamp) {
                 (There::File(identity), Some(stamp)) => {
                     let (digest, evidence) = match record {
-                        _ if stamp.len == 0 => (Some(EMPTY), Evidence::Metadata),
+                        _ if stamp.len == 0 && !has_more(&entry.path) => {
+                            (Some(EMPTY), Evidence::Metadata)
+                        }
                         Some(Record { what: What::File(file), .. })
                             if is_unchanged(file, &stamp) =>
                         {
@@ -198,8 +194,8 @@ impl Tree {
 
 impl File {
     fn facts(&self) -> Facts {
-        let Stamp { len, device, inode, links, .. } = self.stamp;
-        let numbers = Inode { of: (0, 0), device, inode, links };
+        let Stamp { len, device, inode, links, ctime, .. } = self.stamp;
+        let numbers = Inode { of: (0, ctime.unwrap_or(0)), device, inode, links };
         Facts {
             size: Some(len),
             inode: (inode != 0).then_some(numbers),
@@ -288,6 +284,11 @@ fn manifest_of(dir: &Path) -> Result<Option<Manifest>, Error> {
     let manifest = Manifest::open(&list)?;
     manifest.check_index()?;
     Ok(Some(manifest).filter(Manifest::has_index))
+}
+
+/// Whether a file that is said to be empty has a content, as those in `/proc` do.
+fn has_more(path: &Path) -> bool {
+    regular::open(path).is_ok_and(|file| read_at(&file, &mut [0], 0).is_ok_and(|read| read > 0))
 }
 
 /// Whether the file is as recorded, as `update` decides it.

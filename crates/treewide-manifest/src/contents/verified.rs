@@ -1,6 +1,7 @@
 //! Looks again at files whose digests are only recorded, before they are called the same.
 
 use crate::contents::facts::{Facts, first};
+use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
 use crate::contents::sorter::Sorter;
 use crate::contents::stages::Tasks;
@@ -38,6 +39,7 @@ impl Verified {
             let cause = "the directory that it is of is not here, so nothing can be verified; leave out --verify";
             return Err(Error::usage(format!("{list}: {cause}")));
         }
+        let follows: Vec<_> = roots.all.iter().map(Root::follows).collect();
         let (mut verified, mut to_read) = (Self::default(), Vec::new());
         runs(&mut files.finish()?, (OUT_LEN, 2), options, &mut |run| {
             for record in run {
@@ -55,7 +57,7 @@ impl Verified {
                     verified.change(path, shown, "has a name that leads out of the directory");
                     continue;
                 };
-                let now = Stamp::at(&place, false);
+                let now = Stamp::at(&place, follows[root]);
                 match now {
                     Err(error) => verified.change(path, place, &error.to_string()),
                     Ok(now) if !now.is_file => verified.change(path, place, "is not a file now"),

@@ -1,5 +1,6 @@
 //! The report of `fclones group` as JSON, on which `fclones remove`, `link` and `dedupe` act.
 
+use crate::commands::contents;
 use crate::shell::output::Output;
 use crate::shell::terminal::Form;
 use anyhow::{Context, bail};
@@ -22,15 +23,10 @@ impl Report {
     /// An error if the directory of an operand is not here: fclones could not find its files. Or if no one knows when its files
     /// were read, and they were not `verified` now: fclones could not see which were written to since.
     pub(super) fn new(found: &Found, begun: SystemTime, verified: bool) -> anyhow::Result<Self> {
+        let cause = "so fclones cannot find its files; run this where its names lead to files, or next to the directory";
+        contents::are_here(found.roots(), cause)?;
         let mut time = day::at(begun);
         for root in found.roots() {
-            if root.dir().is_none() {
-                bail!(
-                    "{}: the directory that it is of is not here, so that fclones cannot find its files; \
-                     run this where its names lead to files, or next to the directory",
-                    shown(root.path())
-                );
-            }
             if !root.is_list() {
                 continue;
             }
