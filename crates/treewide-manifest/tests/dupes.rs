@@ -201,8 +201,6 @@ fn dupes_count_the_bytes_that_files_with_holes_take() {
     let found = dupes(&[place.join("t")], &Options::new()).unwrap().last().unwrap().unwrap();
     assert_eq!(found.size, Some(1 << 20));
     assert!(found.reclaimable.unwrap() < 1 << 16, "{found:?}");
-    // Files of no length that have content are taken for empty.
-    assert!(of(&[Path::new("/proc/self/net")]).is_empty());
 }
 
 #[test]
