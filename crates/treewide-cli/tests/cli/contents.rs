@@ -516,3 +516,22 @@ fn files_without_a_length_are_not_empty() {
     let ended = folder.treewide("missing /proc/sys/net/unix e").run();
     assert_eq!(ended.code, Some(1), "{ended:?}");
 }
+
+#[test]
+fn files_that_may_have_rotted_are_no_copies() {
+    let folder = folder();
+    folder.write("on/b", "one");
+    folder.treewide("snapshot -q u").run().fails(0, &[]);
+    let time = fs::metadata(folder.join("u/x")).unwrap().modified().unwrap();
+    folder.write("u/x", "eno");
+    let file = fs::File::options().write(true).open(folder.join("u/x")).unwrap();
+    file.set_modified(time).unwrap();
+    folder.treewide("update u.b3").run().fails(1, &[]);
+    let cause = "u/x: was not as u.b3 records it";
+    let ended = folder.treewide("missing on u.b3").run();
+    assert_eq!(ended.text(), "on/b\n");
+    ended.fails(3, &[cause, "1 of 1 file missing"]);
+    let ended = folder.treewide("dupes --fclones on u.b3").run();
+    assert!(!ended.text().contains("on/b"), "{ended:?}");
+    ended.fails(3, &[cause]);
+}

@@ -8,12 +8,14 @@ use crate::contents::tree::Tree;
 use crate::error::{Error, ErrorKind};
 use crate::format::list::twice;
 use crate::format::manifest::{Index, Manifest, index_path, unusable_index};
+use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use treewide::OUT_LEN;
 use treewide_files::Options;
-use treewide_files::name::os_path;
+use treewide_files::name::{os_path, shown};
 
 /// The name of a list of lists that `treewide scale` writes.
 const BUCKET: &str = "bucket.b3";
@@ -24,6 +26,8 @@ pub struct Root {
     path: PathBuf,
     dir: Option<PathBuf>,
     pub(crate) from: From,
+    /// Of a manifest, files whose content was not as recorded when it was made last, and why they do not count.
+    doubtful: OnceLock<Vec<(PathBuf, String)>>,
 }
 
 /// Where its files are known from.
@@ -39,7 +43,7 @@ pub(crate) enum From {
 impl Root {
     /// Opens an operand. A directory is walked, and nothing is read in it yet.
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
-        let new = |dir, from| Ok(Self { path: path.into(), dir, from });
+        let new = |dir, from| Ok(Self { path: path.into(), dir, from, doubtful: OnceLock::new() });
         if path.is_dir() {
             let tree = Tree::walk(path, options)?;
             return new(Some(path.into()), From::Directory(Box::new(tree)));
@@ -100,6 +104,12 @@ impl Root {
         }
     }
 
+    /// Files whose digests are not believed, and why.
+    pub(crate) fn doubtful(&self) -> impl Iterator<Item = (&Path, &str)> {
+        let all = self.doubtful.get().into_iter().flatten();
+        all.map(|(path, cause)| (&**path, &**cause))
+    }
+
     /// Whether its names of symbolic links are those of the files that they lead to.
     pub(crate) fn follows(&self) -> bool {
         matches!(&self.from, From::Manifest(manifest) if manifest.rules().follow)
@@ -149,9 +159,23 @@ impl Root {
             From::Directory(tree) => tree.each(&mut each),
             From::Manifest(manifest) => {
                 let (mut records, is_here) = (manifest.records()?, self.dir.is_some());
+                let mut doubtful = Vec::new();
                 for record in records.by_ref() {
                     let record = record?;
                     match &record.what {
+                        // `update` keeps the digest of a file that has rotted, or may have.
+                        What::File(file)
+                            if file.facts.as_ref().is_some_and(|it| it.read.is_none()) =>
+                        {
+                            let list = shown(&self.path);
+                            let cause = format!(
+                                "was not as {list} records it; look at it, and let `treewide update` accept or find it again"
+                            );
+                            let name = name::path(&record.name);
+                            let path = self.dir.as_ref().map_or(name.clone(), |it| it.join(name));
+                            doubtful.push((path, cause));
+                            each(&record.name, Kind::File(None, recorded(file, number, is_here)))?;
+                        }
                         What::File(file) => {
                             each(
                                 &record.name,
@@ -169,6 +193,7 @@ impl Root {
                         }
                     }
                 }
+                let _ = self.doubtful.set(doubtful);
                 match records.damage() {
                     Some(damage) => Err(unusable_index(&self.path, damage)),
                     None => Ok(()),

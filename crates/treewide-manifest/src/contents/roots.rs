@@ -123,7 +123,8 @@ impl Roots {
 
     pub(crate) fn unreadable(&self) -> impl Iterator<Item = (&Path, &str)> {
         let trees = self.all.iter().filter_map(Root::tree);
-        trees.flat_map(|it| it.failed.iter().map(|(path, cause)| (&**path, &**cause)))
+        let failed = trees.flat_map(|it| it.failed.iter().map(|(path, cause)| (&**path, &**cause)));
+        failed.chain(self.all.iter().flat_map(Root::doubtful))
     }
 }
 
