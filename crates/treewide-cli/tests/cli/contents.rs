@@ -407,6 +407,13 @@ fn missing_does_not_find_the_files_in_themselves() {
     fs::hard_link(folder.join("disk/phone/1"), folder.join("disk/kept/1")).unwrap();
     folder.treewide("missing disk/phone disk").run().fails(0, &["0 of 2 files missing"]);
     fs::remove_file(folder.join("disk/kept/1")).unwrap();
+    // A manifest of links that were followed.
+    fs::create_dir(folder.join("links")).unwrap();
+    std::os::unix::fs::symlink("../disk/phone", folder.join("links/phone")).unwrap();
+    folder.treewide("snapshot -q --follow links").run().fails(0, &[]);
+    for args in ["missing disk/phone links.b3", "missing disk/phone links"] {
+        folder.treewide(args).run().fails(1, &["2 of 2 files missing (6 B); not counted: 2 files"]);
+    }
     // What was there, and is there: nothing is asked of other places.
     folder.treewide("missing disk.b3 disk").run().fails(0, &["0 of 5 files missing; "]);
     folder.treewide("missing disk disk.b3").run().fails(0, &["0 of 5 files missing; "]);

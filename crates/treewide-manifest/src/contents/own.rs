@@ -10,8 +10,8 @@ use treewide_files::name::os_path;
 /// The files of the first operand.
 pub(crate) struct Own {
     dir: Option<PathBuf>,
-    /// By device and inode, how many names a file has here.
-    names: HashMap<(u64, u64), u64>,
+    /// By device and inode, how many names a file has here, and in all.
+    names: HashMap<(u64, u64), (u64, u64)>,
 }
 
 /// Names of another operand, below its directory.
@@ -30,9 +30,10 @@ impl Own {
         // A plain list without a directory of its name stands for what it records, wherever that is.
         let has_dir = first.dir().is_some_and(|it| !it.as_os_str().is_empty());
         let mut names = HashMap::new();
-        let tree = first.tree().filter(|_| others.iter().any(|it| it.tree().is_some()));
+        let tree = first.tree().filter(|_| others.iter().any(Root::has_all));
         for stamp in tree.iter().flat_map(|it| it.files()).map(|it| &it.stamp) {
-            *names.entry((stamp.device, stamp.inode)).or_default() += 1;
+            let (here, all) = names.entry((stamp.device, stamp.inode)).or_default();
+            (*here, *all) = (*here + 1, stamp.links);
         }
         Self { dir: full_dir(first).filter(|_| has_dir), names }
     }
@@ -64,10 +65,9 @@ impl Names<'_> {
                 })
             }
         };
-        // The same directory can be there twice, such as by a mount.
-        let is_last = |it: u64, links: u64| links > 0 && links <= it;
+        // The same directory can be there twice, such as by a mount, or a link that a manifest follows.
         let inode = facts.inode.filter(|it| it.of.0 == 0);
-        let here = inode.and_then(|it| Some((*self.own.names.get(&(it.device, it.inode))?, it)));
-        is_below || here.is_some_and(|(names, it)| is_last(names, it.links))
+        let names = inode.and_then(|it| self.own.names.get(&(it.device, it.inode)));
+        is_below || names.is_some_and(|(here, all)| *all > 0 && all <= here)
     }
 }
