@@ -166,7 +166,7 @@ fn dupes_writes_a_report_for_fclones() {
         .treewide("dupes --fclones --verify gone.b3")
         .run()
         .fails(3, &["a list does not say how long its files are"]);
-    // A copy of a list is newer than what is in it.
+    // A copy of a list is newer than its contents.
     let began = folder.read("t.b3.tw");
     let began = began.split_once("\"began\":\"").unwrap().1.split_once('"').unwrap().0;
     let copied = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
@@ -414,7 +414,7 @@ fn missing_does_not_find_the_files_in_themselves() {
     for args in ["missing disk/phone links.b3", "missing disk/phone links"] {
         folder.treewide(args).run().fails(1, &["2 of 2 files missing (6 B); not counted: 2 files"]);
     }
-    // What was there, and is there: nothing is asked of other places.
+    // Lists of files that are there: nothing is asked of other places.
     folder.treewide("missing disk.b3 disk").run().fails(0, &["0 of 5 files missing; "]);
     folder.treewide("missing disk disk.b3").run().fails(0, &["0 of 5 files missing; "]);
 }

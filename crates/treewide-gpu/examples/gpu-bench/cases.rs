@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::check::random;
-use crate::report::{about, row, skipped};
+use crate::report::{row, skipped};
 use std::time::{Duration, Instant};
 use treewide_gpu::{Device, Error, Mode, Offsets, Pending, Slice};
 
@@ -264,6 +264,7 @@ fn kernels(device: &Device, all: &Slice, folder: &str, options: &Options) -> Res
 /// The rates of single instructions, from which ceilings are computed.
 #[cfg(feature = "cuda")]
 fn instructions(image: &[u8], options: &Options) -> Result<()> {
+    use crate::report::about;
     use treewide_gpu::cuda::measure;
 
     let chip = measure::chip(options.index).map_err(text)?;

@@ -27,7 +27,7 @@ impl Own {
         let Some((first, others)) = roots.all.split_first() else {
             return Self { dir: None, names: HashMap::new() };
         };
-        // A plain list without a directory of its name stands for what it records, wherever that is.
+        // A plain list without a directory of its name stands for its contents, wherever they are.
         let has_dir = first.dir().is_some_and(|it| !it.as_os_str().is_empty());
         let mut names = HashMap::new();
         let tree = first.tree().filter(|_| others.iter().any(Root::has_all));

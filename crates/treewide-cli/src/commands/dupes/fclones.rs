@@ -30,7 +30,7 @@ impl Report {
             if !root.is_list() {
                 continue;
             }
-            // The file of a list may be a copy, which is newer than what is in it. Texts are in the order of times.
+            // The file of a list may be a copy, which is newer than its contents. Texts are in the order of times.
             match root.began() {
                 Some(began) => time = time.min(began.to_owned()),
                 None if !verified => bail!(
