@@ -6,7 +6,7 @@ use common::{AllIsOld, Tree, clock};
 use std::fs;
 use std::path::Path;
 use treewide_manifest::list::List;
-use treewide_manifest::machine::{Draft, Update, Verify};
+use treewide_manifest::machine::{Update, Verify};
 use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{
     Cancel, Class, Error, ErrorKind, Index, Loss, Manifest, Options, Rules, Verdict, index_path,
@@ -568,6 +568,7 @@ fn list_that_is_a_link_has_its_index_next_to_the_link() {
     assert!(!Manifest::open(&real).unwrap().has_index(), "it counts as a plain list");
     // An index there would be of another list after the next update.
     fs::rename(index_path(&tree.list()), index_path(&real)).unwrap();
+    use treewide_manifest::machine::Draft;
     let error = Draft::begin(&tree.list(), true).unwrap_err().to_string();
     assert!(error.contains("real.b3") && Draft::begin(&real, true).is_ok(), "{error}");
 }

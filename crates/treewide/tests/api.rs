@@ -4,7 +4,7 @@
 mod common;
 mod reference;
 
-use common::{Mode, Random, Tally, pattern, rounds};
+use common::{Mode, Random, Tally, pattern};
 use treewide::{Hash, Hasher, OutputReader, hazmat};
 
 // These are constants, and these functions are const.
@@ -119,7 +119,7 @@ fn mode_debug_hides_the_key() {
 fn serde() {
     let mut tally = Tally::new("api/serde");
     let mut random = Random::new(33);
-    for _ in 0..rounds(50) {
+    for _ in 0..common::rounds(50) {
         let bytes: [u8; 32] = random.bytes(32).try_into().unwrap();
         let json = serde_json::to_string(&Hash::from(bytes)).expect("a hash can be written");
         assert_eq!(json, serde_json::to_string(&bytes).unwrap(), "it is written as an array");

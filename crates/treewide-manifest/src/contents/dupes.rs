@@ -14,6 +14,7 @@ use crate::contents::verified::Verified;
 use crate::error::Error;
 use crate::run::verdict::Evidence;
 use std::collections::{HashMap, HashSet};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide_files::{Options, name::os_path};
@@ -406,16 +407,25 @@ fn path_of(record: &[u8]) -> &[u8] {
 
 /// The bytes that a file takes: fewer than it is long if it has holes.
 fn on_disk(roots: &Roots, root: usize, name: &[u8], size: u64) -> u64 {
-    #[cfg(unix)]
     if size >= WITH_HOLES
         && let Some(tree) = roots.all[root].tree()
         && let Ok(name) = os_path(name)
         && let Ok(there) = tree.dir().join(name).symlink_metadata()
     {
-        use std::os::unix::fs::MetadataExt;
-        return size.min(there.blocks().saturating_mul(512));
+        return size.min(allocated(&there));
     }
     size
+}
+
+#[cfg(unix)]
+fn allocated(there: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::blocks(there).saturating_mul(512)
+}
+
+/// Elsewhere holes are not known.
+#[cfg(not(unix))]
+fn allocated(there: &Metadata) -> u64 {
+    there.len()
 }
 
 impl Found {

@@ -101,11 +101,10 @@ fn json(path: &Path) -> String {
     treewide_files::list::json::quoted(&text)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn json_escapes_as_fclones_does() {
         use std::os::unix::ffi::OsStrExt;
