@@ -1,5 +1,5 @@
 //! `parts`: an input hashed in parts, with any cuts, in any order, some of them twice, is the same as hashed at
-//! once; what is missing, wrong or damaged is found.
+//! once; what is missing, wrong or damaged is found. One file although it is long: all tests share the cuts and the workers.
 #![allow(
     clippy::single_range_in_vec_init,
     reason = "lists of ranges are compared with lists of ranges"

@@ -655,7 +655,7 @@ class Parts:
     def hash(self, data: Bytes, at: int, /) -> tuple[int, int]:
         """Hash the bytes that stand at byte `at` of the input, and add their parts.
 
-        The range may begin and end anywhere: bytes of a chunk of 1,024 are held until the chunk is whole. Returns how
+        The range may begin and end anywhere: the bytes of a chunk that was cut are kept, to compare copies. Returns how
         many bytes were new, and how many were there already, and were the same. Raises `ValueError` if the range
         reaches beyond the end of the input; `Clash` if bytes that were there have another value. Nothing is added then.
         """

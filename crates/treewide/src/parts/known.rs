@@ -87,8 +87,8 @@ impl Parts {
 
     /// Hashes the bytes that stand at byte `at` of the input, on the calling thread, and adds their parts.
     ///
-    /// The range may begin and end anywhere. The bytes of a chunk are held until the chunk is whole: at most 1,023 at each
-    /// end of a range.
+    /// The range may begin and end anywhere. The bytes of a chunk that was cut are kept, also when the chunk is whole, so that
+    /// copies of them can be compared: up to 1 KiB for each end of a range.
     ///
     /// # Errors
     /// - [`AbsorbError::Cut`] if the bytes reach beyond the end of the input.

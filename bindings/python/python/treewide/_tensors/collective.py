@@ -7,7 +7,8 @@ all-to-all            parts to the rank that merges the tensor, which all ranks 
 all-gather            32 bytes of each tensor
 ```
 
-A problem of one rank travels in the same messages. So all ranks raise the same, and none waits for ever.
+A problem of one rank that hashes travels in the same messages, so all ranks raise the same. Other failures of one
+rank, such as a list that it cannot read, let the others wait until the timeout of the group.
 """
 
 import functools
