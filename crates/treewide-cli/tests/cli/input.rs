@@ -56,7 +56,7 @@ fn lengths_around_every_edge() {
 #[test]
 fn a_file_without_permission() {
     let folder = Folder::with(&["open", "closed", "last"]);
-    fs::copy(TREEWIDE, folder.join("treewide")).unwrap();
+    folder.add_treewide();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
     let program = if !is_root() {
@@ -259,7 +259,7 @@ fn no_threads_to_be_had() {
     let folder = Folder::new();
     let content = vec![7; 3 << 20];
     folder.write("a", &content);
-    fs::copy(TREEWIDE, folder.join("treewide")).unwrap();
+    folder.add_treewide();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     // A user of its own, so that the limit counts no other processes.
     let limited = format!(

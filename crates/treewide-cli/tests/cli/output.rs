@@ -68,7 +68,7 @@ fn wait_with_open_stdin(mut running: Running) -> (String, Option<i32>) {
 #[test]
 fn a_read_only_place_is_refused() {
     let folder = Folder::with(&["a", "d/kept"]);
-    fs::copy(TREEWIDE, folder.join("treewide")).unwrap();
+    folder.add_treewide();
     let mode = |path: &str, mode| {
         fs::set_permissions(folder.join(path), fs::Permissions::from_mode(mode)).unwrap();
     };

@@ -63,6 +63,13 @@ impl Folder {
         assert!(Command::new("mkfifo").arg(self.join(name)).status().unwrap().success());
     }
 
+    /// The program in this folder, where anyone may run it. `cp` writes it: while this process has it open for writing, a child that another
+    /// test starts has it open too, and a busy text can not be run.
+    pub(crate) fn add_treewide(&self) {
+        let copied = Command::new("cp").args([TREEWIDE.as_ref(), self.path()]).status().unwrap();
+        assert!(copied.success());
+    }
+
     /// `treewide` with these arguments, separated by blanks, in this folder.
     pub(crate) fn treewide(&self, args: &str) -> Program {
         self.program(TREEWIDE).args(args.split_whitespace())

@@ -150,8 +150,7 @@ fn devices_are_skipped_and_named() {
 #[test]
 fn a_closed_directory_leaves_the_others_done() {
     let folder = Folder::with(&["d/a/x", "d/b/x", "d/c"]);
-    // The binary, where anyone may run it.
-    fs::copy(TREEWIDE, folder.join("treewide")).unwrap();
+    folder.add_treewide();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.join("d/a"), fs::Permissions::from_mode(0o000)).unwrap();
     let program = if !is_root() {
