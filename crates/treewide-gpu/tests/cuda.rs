@@ -7,7 +7,7 @@ use common::{bytes, cuda_on_cpu};
 use cudarc::driver::{result, sys};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use treewide_gpu::{Backend, Device, ErrorKind, Mode, Slice, cuda};
+use treewide_gpu::{Backend, Device, ErrorKind, Mode, Runs, Slice, cuda};
 
 /// The driver's devices, one test at a time, or why there are none.
 fn driver() -> Option<MutexGuard<'static, ()>> {
@@ -212,6 +212,24 @@ fn a_stream_of_the_caller_is_kept_in_order_and_only_the_digest_comes_back() {
             assert_eq!(copied_back(), before + 32, "nothing but the digest");
             let left = device.download(&digest).wait().unwrap();
             assert_eq!(left, blake3::hash(&input).as_bytes());
+
+            // Parts come back by two copies: a value for each subtree, and 128 bytes for each block of an end.
+            sys::cuMemcpyHtoDAsync_v2(memory, input[1..].as_ptr().cast(), input.len() - 1, stream)
+                .result()
+                .unwrap();
+            let before = copied_back();
+            let slice = |range: std::ops::Range<u64>| buffer.slice(range).unwrap();
+            let whole = Runs { total: 300_000, runs: vec![(slice(0..300_000), 0)] };
+            let (left, right) = ((slice(0..5000), 0), (slice(5000..300_000), 5000));
+            let cut = Runs { total: 300_000, runs: vec![left, right] };
+            let found = device.hash_parts(&Mode::PLAIN, &[whole, cut]).wait().unwrap();
+            // The halves below the root; 4 chunks; 1, 2, 8, 16, 32, 64, 128 and the last 37 chunks.
+            let (subtrees, blocks) = (2 + 1 + 8, 904_usize.div_ceil(64) + 120_usize.div_ceil(64));
+            assert_eq!(copied_back(), before + 32 * subtrees + 128 * blocks);
+            for parts in found {
+                let digest = parts.unwrap().finish().unwrap();
+                assert_eq!(digest.as_bytes(), blake3::hash(&input[1..]).as_bytes());
+            }
         }
         result::free_sync(memory).unwrap();
         result::stream::destroy(stream).unwrap();

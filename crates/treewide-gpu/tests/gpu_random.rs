@@ -5,7 +5,7 @@ mod common;
 
 use common::{KEY, Random, bytes, each};
 use treewide::hazmat::{HasherExt, max_subtree_len};
-use treewide_gpu::{Cancel, Device, ErrorKind, Mode, Offsets, Pipeline, Slice};
+use treewide_gpu::{Cancel, Device, ErrorKind, Mode, Offsets, Pipeline, Runs, Slice};
 
 const LEN: u64 = 1 << 20;
 
@@ -56,7 +56,7 @@ fn call<'a>(device: &Device, all: &Slice, input: &'a [u8], random: &mut Random) 
         false => treewide::Hasher::new(),
     };
     let digest = move |bytes: &[u8]| hasher().update(bytes).finalize();
-    match random.below(8) {
+    match random.below(9) {
         0 | 1 => {
             let pending = device.hash(&mode, &slice);
             Box::new(move || assert_eq!(pending.wait().unwrap(), digest(bytes)))
@@ -112,6 +112,17 @@ fn call<'a>(device: &Device, all: &Slice, input: &'a [u8], random: &mut Random) 
                 for (hash, pair) in pending.wait().unwrap().iter().zip(offsets.windows(2)) {
                     assert_eq!(*hash, digest(&bytes[pair[0] as usize..pair[1] as usize]));
                 }
+            })
+        }
+        7 => {
+            let total = slice.len();
+            let cut = random.below(total + 1);
+            let run = |part: std::ops::Range<u64>| (slice.slice(part.clone()).unwrap(), part.start);
+            let runs = vec![run(cut..total), run(0..cut)];
+            let pending = device.hash_parts(&mode, &[Runs { total, runs }]);
+            Box::new(move || {
+                let parts = pending.wait().unwrap().pop().unwrap().unwrap();
+                assert_eq!(parts.finish().unwrap(), digest(bytes), "{total} bytes cut at {cut}");
             })
         }
         _ => {

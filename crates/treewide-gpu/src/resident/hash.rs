@@ -183,6 +183,20 @@ impl Device {
         inputs: &[Input],
         out: Option<Region>,
     ) -> Result<Reduced, Error> {
+        let mut work = self.work()?;
+        let (scratch, out) = self.reduce_in(&mut *work, mode, kind, inputs, out)?;
+        Ok(Reduced { work, scratch, out })
+    }
+
+    /// As [`reduce`](Self::reduce), after what is in `work`.
+    pub(crate) fn reduce_in(
+        &self,
+        work: &mut dyn Work,
+        mode: &Mode,
+        kind: Kind,
+        inputs: &[Input],
+        out: Option<Region>,
+    ) -> Result<(Vec<Scratch>, Region), Error> {
         let [first, second] = plan::scratch(inputs);
         let mut scratch = vec![self.scratch(first)?, self.scratch(second)?];
         let out = match out {
@@ -196,12 +210,11 @@ impl Device {
             }
         };
         let values = [&scratch[0].region, &scratch[1].region];
-        let mut work = self.work()?;
         for launch in plan::reduce(self.info(), self.one_launch, mode, kind, inputs, values, &out)?
         {
             work.launch(&launch)?;
         }
-        Ok(Reduced { work, scratch, out })
+        Ok((scratch, out))
     }
 
     /// Work that writes extended output of all inputs.
@@ -228,10 +241,16 @@ pub(crate) fn tree(input: Slice, counter: u64, to: u32) -> Input {
 }
 
 fn trees(inputs: &[Slice]) -> Result<Vec<Input>, Error> {
-    if u32::try_from(inputs.len()).is_err() {
-        return Err(Error::new(ErrorKind::TooLarge, "more than 2^32 inputs in one call"));
-    }
+    check_count(inputs.len())?;
     Ok(inputs.iter().zip(0..).map(|(input, to)| tree(input.clone(), 0, to)).collect())
+}
+
+/// Places of results have 32 bits.
+pub(crate) fn check_count(inputs: usize) -> Result<(), Error> {
+    match u32::try_from(inputs) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::new(ErrorKind::TooLarge, "more than 2^32 inputs in one call")),
+    }
 }
 
 /// Checks that there are `len` bytes at `out`.
@@ -243,7 +262,7 @@ pub(crate) fn check_room(out: &Slice, len: u64) -> Result<(), Error> {
     Err(Error::invalid(format_args!("{len} bytes of results, but the place has {has}")))
 }
 
-fn check_subtree(len: u64, chunk: u64) -> Result<(), Error> {
+pub(super) fn check_subtree(len: u64, chunk: u64) -> Result<(), Error> {
     if len == 0 {
         return Err(Error::invalid("an empty input is not a subtree"));
     }
