@@ -70,6 +70,8 @@ pub struct Expected {
     at_hand: Option<(Algorithm, Box<dyn Digester>)>,
     /// Whether the length of the file is not the one that is expected.
     has_other_size: bool,
+    /// Other digests of the same file, which are found in the same reading.
+    others: Vec<Expected>,
 }
 
 impl std::fmt::Debug for Expected {
@@ -94,6 +96,7 @@ impl Expected {
             found: Vec::new(),
             at_hand: None,
             has_other_size: false,
+            others: Vec::new(),
         }
     }
 
@@ -104,6 +107,34 @@ impl Expected {
 
     pub(crate) fn shown(self, shown: &Arc<Shown>) -> Self {
         Self { shown: Some(Arc::clone(shown)), ..self }
+    }
+
+    /// Adds a digest that the same file should also have, so that the file is read once. Returns it if one of the two may be a BLAKE3
+    /// digest, which is found in another way.
+    pub(crate) fn join(&mut self, other: Self) -> Option<Self> {
+        let is_other = |it: &Self| !it.candidates.contains(&Algorithm::BLAKE3);
+        if !is_other(self) || !is_other(&other) {
+            return Some(other);
+        }
+        self.others.push(other);
+        None
+    }
+
+    /// The verdict on each digest that the file should have, from the result of a run.
+    pub fn verdicts(
+        mut self,
+        result: Result<Hashed, ErrorKind>,
+        ignore_missing: bool,
+    ) -> Vec<(Self, Verdict)> {
+        let others = std::mem::take(&mut self.others);
+        let verdicts = others.into_iter().map(|it| {
+            let again = result.as_ref().map(Clone::clone).map_err(ErrorKind::again);
+            let verdict = it.verdict(again, ignore_missing);
+            (it, verdict)
+        });
+        let verdicts: Vec<_> = verdicts.collect();
+        let verdict = self.verdict(result, ignore_missing);
+        std::iter::once((self, verdict)).chain(verdicts).collect()
     }
 
     /// Leaves the first candidate alone, because the file is a stream, which can be read only once.
@@ -141,7 +172,7 @@ impl Expected {
         &self.candidates
     }
 
-    /// The verdict on the file, from the result of a run.
+    /// The verdict on the file, from the result of a run. If it should have several digests, it must have all of them.
     pub fn verdict(&self, result: Result<Hashed, ErrorKind>, ignore_missing: bool) -> Verdict {
         let hashed = match result {
             Ok(hashed) => hashed,
@@ -160,7 +191,12 @@ impl Expected {
         }
         let has_digest = self.found.iter().any(|(_, found)| self.is(found));
         match has_digest && self.size.is_none_or(|it| it == bytes) {
-            true => Verdict::Ok { bytes },
+            true => self
+                .others
+                .iter()
+                .map(|it| it.verdict(Ok(hashed.clone()), false))
+                .find(|it| !matches!(it, Verdict::Ok { .. }))
+                .unwrap_or(Verdict::Ok { bytes }),
             false => {
                 let found = self.found.first().map_or_else(Vec::new, |(_, found)| found.clone());
                 Verdict::Failed { bytes, found }
@@ -194,7 +230,8 @@ impl Expected {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.digest.len() + self.remark.as_ref().map_or(0, String::len)
+        let others: usize = self.others.iter().map(Self::bytes).sum();
+        self.digest.len() + self.remark.as_ref().map_or(0, String::len) + others
     }
 
     /// The algorithm that is next.
@@ -230,7 +267,10 @@ impl Expected {
 impl Other for Expected {
     fn next(&mut self) -> Next {
         self.end();
+        let of_others = self.others.iter_mut().map(Self::next);
+        let wants_more = of_others.fold(false, |found, it| found | (it != Next::Nothing));
         match self.to_try() {
+            None if wants_more => Next::Bytes,
             None => Next::Nothing,
             Some(it) if it == Algorithm::BLAKE3 => Next::Blake3,
             Some(_) => Next::Bytes,
@@ -242,16 +282,19 @@ impl Other for Expected {
     }
 
     fn begin(&mut self, size: u64) -> bool {
+        let of_others = self.others.iter_mut().map(|it| it.begin(size));
+        let others_begin = of_others.fold(false, |found, it| found | it);
         if self.size.is_some_and(|it| it != size) {
             self.has_other_size = true;
-            return false;
+            return others_begin;
         }
         let algorithm = self.to_try();
         self.at_hand = algorithm.and_then(|it| Some((it, it.begin(size)?)));
-        self.at_hand.is_some()
+        self.at_hand.is_some() || others_begin
     }
 
     fn update(&mut self, bytes: &[u8]) {
+        self.others.iter_mut().for_each(|it| it.update(bytes));
         if let Some((_, digester)) = &mut self.at_hand {
             digester.update(bytes);
         }

@@ -1,5 +1,8 @@
 //! Lists of digests by many programs: what each line says, and which algorithms its digest may be of.
 //!
+//! A line that names a file, or has a digest, and cannot be read is a fault. So damage of a list never makes a file go unchecked
+//! without a message. Only lines that cannot be about a file are passed over.
+//!
 //! | form | decided by |
 //! |---|---|
 //! | `SHA256 (a) = HEX`, `SHA2-256(a)= HEX`, `sha256:HEX  a`, `SHA256  HEX  a` | its tag |
@@ -10,13 +13,17 @@
 //! | JSON with `"name"` and `"digest": "sha256:HEX"` | its tag |
 //! | text signed with PGP around any of them | as without; the signature is not checked |
 
+mod armor;
+mod debian;
 mod document;
 mod line;
 pub(crate) mod title;
 
 use crate::algorithm::Algorithm;
 use crate::expected::{By, Expected, Shown};
-use line::Parts;
+use armor::Armor;
+use debian::Paragraph;
+use line::{Parts, Said, without_digest};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -47,30 +54,25 @@ pub struct List {
     title: Title,
     shown: Arc<Shown>,
     armor: Armor,
+    /// Whether it is signed, and how many lines are outside of the signed text.
+    is_signed: bool,
+    outside: u64,
     /// Whether there was a line that says something.
     has_begun: bool,
-    /// Whether it is signed.
-    is_signed: bool,
     /// The lines of a JSON document, until its end.
     document: Option<Vec<u8>>,
-    /// What a heading says of the lines below it.
-    heading: Option<Algorithm>,
-    /// `Filename:` and `Size:` of the paragraph at hand.
-    paragraph: (Option<Vec<u8>>, Option<u64>),
+    paragraph: Paragraph,
     /// The tag and the name that certutil has written before a digest.
     announced: Option<(Vec<u8>, Vec<u8>)>,
+    /// The digits in the line before, if it has nothing else: half of a digest with a line end in it.
+    half: usize,
+    /// Whether the list may end within the last line.
+    may_end: bool,
+    /// Lines that were read, and files that they name.
+    said: Vec<Said>,
     more: VecDeque<Result<Line<Expected>, Fault>>,
     /// Whether an untagged line was read by the list's name.
     used_title: bool,
-}
-
-/// What part of signed text the next line is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Armor {
-    Outside,
-    Headers,
-    Text,
-    Signature,
 }
 
 /// A digest and what is known of it, before the candidates are found.
@@ -85,25 +87,29 @@ struct Found<'a> {
 impl List {
     /// The list at `path`; empty for standard input.
     pub fn new(path: &Path, reading: Reading) -> Self {
+        let title = Title::of(path);
         Self {
             reading,
-            title: Title::of(path),
+            paragraph: Paragraph::new(title.debian),
+            document: title.is_cargo.then(Vec::new),
+            title,
             shown: Arc::default(),
             armor: Armor::Outside,
-            has_begun: false,
             is_signed: false,
-            document: None,
-            heading: None,
-            paragraph: (None, None),
+            outside: 0,
+            has_begun: false,
             announced: None,
+            half: 0,
+            may_end: true,
+            said: Vec::new(),
             more: VecDeque::new(),
             used_title: false,
         }
     }
 
-    /// Whether the list is signed. The signature is not checked.
-    pub fn is_signed(&self) -> bool {
-        self.is_signed
+    /// If the list is signed, the number of its lines outside of the signed text. The signature is not checked.
+    pub fn signed(&self) -> Option<u64> {
+        self.is_signed.then_some(self.outside)
     }
 
     /// The algorithm of the list's name, if a line was read by that.
@@ -111,151 +117,73 @@ impl List {
         self.title.algorithm.filter(|_| self.used_title)
     }
 
-    /// The line within signed text; `None` if it belongs to the armor.
-    fn within_armor<'a>(&mut self, line: &'a [u8]) -> Option<&'a [u8]> {
-        match (self.armor, line.trim_ascii_end()) {
-            (Armor::Outside, b"-----BEGIN PGP SIGNED MESSAGE-----") => {
-                (self.armor, self.is_signed) = (Armor::Headers, true);
-                None
+    /// A line of a form that names its algorithm, or has a digest alone. `false` if it has another form.
+    fn named(&mut self, line: &[u8]) -> bool {
+        let digits = line::bare(line);
+        match (self.announced.take(), digits) {
+            (Some((tag, name)), Some(digits)) => {
+                self.said.push(Ok(Parts { tag, digits, name: Some(name), size: None }));
+                return true;
             }
-            (Armor::Text, b"-----BEGIN PGP SIGNATURE-----") => {
-                self.armor = Armor::Signature;
-                None
+            (None, Some(digits)) => {
+                self.said.push(Ok(Parts { tag: vec![], digits, name: None, size: None }));
+                return true;
             }
-            (Armor::Headers, b"") => {
-                self.armor = Armor::Text;
-                None
-            }
-            (Armor::Signature, b"-----END PGP SIGNATURE-----") => {
-                self.armor = Armor::Outside;
-                None
-            }
-            (Armor::Headers | Armor::Signature, _) => None,
-            (Armor::Text, _) => Some(line.strip_prefix(b"- ").unwrap_or(line)),
-            (Armor::Outside, _) => Some(line),
+            (Some((_, name)), None) => self.said.push(Err(without_digest(&name, "no digest"))),
+            (None, None) => {}
         }
-    }
-
-    /// Lines of Debian's files: headings, what is below them, and fields. `None` if it is something else.
-    fn debian(&mut self, line: &[u8]) -> Option<Result<Option<Line<Expected>>, Fault>> {
-        if line.trim_ascii().is_empty() {
-            (self.heading, self.paragraph) = (None, (None, None));
-            return None;
-        }
-        if let (Some(b' ' | b'\t'), Some(algorithm)) = (line.first(), self.heading) {
-            return line::sized(line).map(|parts| self.known(parts, Some(algorithm)).map(Some));
-        }
-        if line.first() == Some(&b' ') && self.title.has_fields {
-            return Some(Ok(None)).filter(|_| line::sized(line).is_none());
-        }
-        self.heading = None;
-        let (key, value) = line::field(line)?;
-        let plain = key.strip_prefix(b"Checksums-").unwrap_or(key);
-        let plain = plain.strip_suffix(b"Sum").or(plain.strip_suffix(b"sum")).unwrap_or(plain);
-        let algorithm = match plain {
-            b"Files" => Some(Algorithm::MD5),
-            _ => Algorithm::tagged(plain),
-        };
-        match (algorithm, value) {
-            (Some(algorithm), []) => {
-                self.heading = Some(algorithm);
-                Some(Ok(None))
-            }
-            (Some(algorithm), value) => {
-                let digits = line::bare(value)?;
-                let (name, size) = self.paragraph.clone();
-                let name = name.as_deref();
-                Some(self.known(Parts { tag: key, digits, name, size }, Some(algorithm)).map(Some))
-            }
-            (None, value) => {
-                match key {
-                    b"Filename" => self.paragraph.0 = Some(value.to_vec()),
-                    b"Size" => self.paragraph.1 = str::from_utf8(value).ok()?.parse().ok(),
-                    _ if self.title.has_fields => {}
-                    _ => return None,
-                }
-                Some(Ok(None))
-            }
-        }
-    }
-
-    /// A line of a form that names its algorithm, or has a digest alone. `None` if it has another form.
-    fn named(&mut self, line: &[u8]) -> Option<Result<Option<Line<Expected>>, Fault>> {
         if let Some((tag, name)) = line::announced(line)
             && Algorithm::tagged(tag).is_some()
         {
-            self.announced = Some((tag.to_vec(), name.to_vec()));
-            return Some(Ok(None));
-        }
-        if let Some(digits) = line::bare(line) {
-            let announced = self.announced.take();
-            let (tag, name) = match &announced {
-                Some((tag, name)) => (&tag[..], Some(&name[..])),
-                None => (&[][..], None),
-            };
-            let parts = Parts { tag, digits, name, size: None };
-            return Some(self.known(parts, Algorithm::tagged(tag)).map(Some));
+            self.announced = Some((tag.into(), name.into()));
+            return true;
         }
         if line::is_furniture(line) {
-            return Some(Ok(None));
+            self.may_end = line.ends_with(b".");
+            return true;
         }
         let (has_escapes, inner) = match line.strip_prefix(b"\\") {
             Some(rest) => (true, rest),
             None => (false, line),
         };
         if let Some(mut parts) = line::tagged(inner) {
-            let algorithm = Algorithm::tagged(parts.tag);
-            // What BLAKE3 lines may look like is known elsewhere.
-            if algorithm == Some(Algorithm::BLAKE3)
-                || parts.tag.to_ascii_uppercase().starts_with(b"BLAKE3")
-            {
-                return None;
+            // The forms of BLAKE3's lines are known elsewhere.
+            let is_blake3 = parts.tag.to_ascii_uppercase().starts_with(b"BLAKE3");
+            // Lines `SIZE (a) = 12345678` are next to digests in lists of BSD.
+            let is_digest = parts.digits.len() >= 8 && parts.tag != b"SIZE";
+            let is_digest = is_digest && digest::unhex(&parts.digits).is_some();
+            if is_blake3 || Algorithm::tagged(&parts.tag).is_none() && !is_digest {
+                return false;
             }
-            if algorithm.is_none()
-                && (parts.digits.len() < 16 || digest::unhex(&parts.digits).is_none())
-            {
-                return None;
-            }
-            let unescaped;
-            if has_escapes && let Some(name) = parts.name {
-                match name::unescape(name) {
-                    Some(name) => {
-                        unescaped = name;
-                        parts.name = Some(&unescaped);
-                    }
-                    None => {
-                        let cause = "file name with an invalid escape".into();
-                        return Some(Err(Fault::Digest { name: name.into(), digest: None, cause }));
-                    }
-                }
-            }
-            return Some(self.known(parts, algorithm).map(Some));
+            let name = parts.name.take().unwrap_or_default();
+            let plain = if has_escapes { name::unescape(&name) } else { Some(name.clone()) };
+            self.said.push(match plain {
+                Some(_) => Ok(Parts { name: plain, ..parts }),
+                None => Err(without_digest(&name, "file name with an invalid escape")),
+            });
+            return true;
         }
-        let parts = line::prefixed(line).or_else(|| line::columns(line))?;
-        let algorithm = Algorithm::tagged(parts.tag)?;
-        Some(self.known(parts, Some(algorithm)).map(Some))
+        let parts = line::prefixed(line).or_else(|| line::columns(line));
+        let parts = parts.filter(|it| Algorithm::tagged(&it.tag).is_some());
+        let is_it = parts.is_some();
+        self.said.extend(parts.map(Ok));
+        is_it
     }
 
-    /// A line whose parts are known. `tagged` is the algorithm that it names.
-    fn known(
-        &mut self,
-        parts: Parts<'_>,
-        tagged: Option<Algorithm>,
-    ) -> Result<Line<Expected>, Fault> {
+    /// A line whose parts are known.
+    fn known(&mut self, parts: Parts) -> Result<Line<Expected>, Fault> {
         let Parts { tag, digits, name, size } = parts;
-        let name = match name {
-            Some(name) => name.to_vec(),
-            None => {
-                let subject = self.title.subject.as_ref();
-                let subject = subject.map(|it| it.as_os_str().as_encoded_bytes().to_vec());
-                subject.ok_or_else(|| without_digest(b"", "a digest without a file name"))?
-            }
-        };
+        let tagged = Algorithm::tagged(&tag);
+        let subject =
+            || self.title.subject.as_ref().map(|it| it.as_os_str().as_encoded_bytes().into());
+        let name: Vec<u8> = name
+            .or_else(subject)
+            .ok_or_else(|| without_digest(b"", "a digest without a file name"))?;
         if name.is_empty() {
             return Err(without_digest(b"", "no file name"));
         }
         if tagged.is_none() && !tag.is_empty() {
-            let tag = name::shown_text(&String::from_utf8_lossy(tag));
+            let tag = String::from_utf8_lossy(&tag);
             let cause = format!("a {tag} digest, which this program does not know");
             return Err(without_digest(&name, &cause));
         }
@@ -267,7 +195,7 @@ impl List {
             return Err(without_digest(&name, &cause));
         };
         let entry = Entry { name, name_is: NameIs::Delimited, others: vec![], digest };
-        self.judge(Found { tag: tagged, entry, size, shown_tag: tag })
+        self.judge(Found { tag: tagged, entry, size, shown_tag: &tag })
     }
 
     /// The candidates of a digest, before any file is read.
@@ -320,6 +248,11 @@ impl List {
                 Err(cause) => return Err(refused(&entry, cause.into())),
             }
         }
+        if let Some(folder) = &self.title.folder {
+            let folder = folder.as_os_str().as_encoded_bytes();
+            let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
+            entry.name = [folder, slash, &entry.name].concat();
+        }
         let is_blake3 = candidates.contains(&Algorithm::BLAKE3);
         let has_choice = candidates.len() > 1;
         let has_free_length = is_blake3 && tag.is_none_or(|it| it == Algorithm::BLAKE3);
@@ -333,22 +266,41 @@ impl List {
         Ok(Line { entry, extent: Extent::NONE, about, has_free_length })
     }
 
-    /// The files of a document; `None` if it is not one.
+    /// The files of a document; `None` if it names none.
     fn document(&mut self, text: &[u8]) -> Option<()> {
         let document: Value = serde_json::from_slice(text).ok()?;
-        let assets = document::assets(&document);
-        for asset in &assets {
-            let (tag, digits) = asset.digest.split_once(':')?;
-            let parts = Parts {
-                tag: tag.as_bytes(),
-                digits: digits.into(),
-                name: Some(asset.name.as_bytes()),
-                size: asset.size,
-            };
-            let line = self.known(parts, Algorithm::tagged(tag.as_bytes()));
-            self.more.push_back(line);
+        let before = self.said.len();
+        match self.title.is_cargo {
+            true => document::cargo(&document, &mut self.said),
+            false => document::page(&document, &mut self.said),
         }
-        (!assets.is_empty()).then_some(())
+        (self.said.len() > before).then_some(())
+    }
+
+    /// Half of a digest in the line before, and the rest with a name in this one.
+    fn is_broken(&mut self, line: &[u8]) -> bool {
+        let digits = line.iter().take_while(|it| it.is_ascii_hexdigit()).count();
+        let is_alone = digits == line.len();
+        let half = std::mem::replace(&mut self.half, if is_alone { digits } else { 0 });
+        let has_name = matches!(line.get(digits), Some(b' ' | b'\t'));
+        half > 0 && has_name && half + digits + 1 >= 2 * Algorithm::MD5.digest_len()
+    }
+
+    /// The list has ended.
+    fn end(&mut self) {
+        if let Some(document) = self.document.take()
+            && self.document(&document).is_none()
+        {
+            let cause = "not a list: JSON without names and digests";
+            self.said.push(Err(Fault::Line(cause.into())));
+        }
+        self.paragraph.end(&mut self.said);
+        if let Some((_, name)) = self.announced.take() {
+            self.said.push(Err(without_digest(&name, "no digest")));
+        }
+        if std::mem::take(&mut self.armor) != Armor::Outside {
+            self.said.push(Err(without_digest(b"", "the signature of the list has no end")));
+        }
     }
 
     /// A line `HEX  a` and other forms that BLAKE3 digests also have.
@@ -387,13 +339,18 @@ impl Forms for List {
             let about = Expected::new(entry.digest.clone(), By::Option, vec![Algorithm::BLAKE3]);
             return Line::blake3(entry, about).map(Some);
         }
+        self.may_end = true;
         // Most lines: none of the other forms begins like this.
         let is_plain = self.armor == Armor::Outside
+            && self.title.debian == debian::Kind::Unknown
             && self.title.bag.is_none()
             && self.document.is_none()
+            && self.announced.is_none()
             && begins_plainly(line);
         if is_plain {
-            (self.has_begun, self.heading) = (true, None);
+            (self.has_begun, self.half) = (true, 0);
+            self.outside += 1;
+            self.paragraph.end(&mut self.said);
             return self.usual(line);
         }
         if let Some(document) = &mut self.document {
@@ -403,14 +360,32 @@ impl Forms for List {
             }
             return Ok(None);
         }
-        let Some(line) = self.within_armor(line) else { return Ok(None) };
-        if let Some(line) = self.debian(line) {
+        let is_outside = self.armor == Armor::Outside && !line.trim_ascii().is_empty();
+        let line = match self.armor.line(line) {
+            armor::Said::Line(line) => line,
+            armor::Said::Armor => {
+                self.is_signed = true;
+                return Ok(None);
+            }
+            armor::Said::Stray => {
+                let cause = "a line in the armor of the signature that does not belong there";
+                return Err(without_digest(b"", cause));
+            }
+        };
+        self.outside += u64::from(is_outside);
+        let (is_broken, is_below) = (self.is_broken(line), self.paragraph.has_heading());
+        if self.paragraph.line(line, &mut self.said) {
             self.has_begun = true;
-            return line;
+            self.may_end = !self.said.is_empty();
+            return Ok(None);
         }
         let trimmed = line.trim_ascii_start();
         match trimmed {
-            [] => return Ok(None),
+            [] => {
+                // It may be the beginning of another line below the heading.
+                self.may_end = line.is_empty() || !is_below;
+                return Ok(None);
+            }
             // It is a comment, as a rule.
             [b'#', ..] => return self.usual(line),
             _ => {}
@@ -432,27 +407,37 @@ impl Forms for List {
                 return Ok(None);
             }
         }
+        if is_broken {
+            let name = trimmed.splitn(2, |it| it.is_ascii_whitespace()).last().unwrap_or(trimmed);
+            return Err(without_digest(name.trim_ascii(), "a line end within the digest"));
+        }
         if self.title.bag.is_some()
             && let Some(blank) = trimmed.iter().position(u8::is_ascii_whitespace)
         {
-            let (digits, name) = (trimmed[..blank].to_vec(), trimmed[blank..].trim_ascii_start());
-            let name = Some(name.strip_prefix(b"*").unwrap_or(name));
-            return self.known(Parts { tag: &[], digits, name, size: None }, None).map(Some);
+            let (digits, name) = (trimmed[..blank].into(), trimmed[blank..].trim_ascii_start());
+            let name = Some(name.strip_prefix(b"*").unwrap_or(name).into());
+            return self.known(Parts { tag: vec![], digits, name, size: None }).map(Some);
         }
-        match self.named(trimmed) {
-            Some(line) => line,
-            None => self.usual(line),
-        }
+        if self.named(trimmed) { Ok(None) } else { self.usual(line) }
     }
 
     fn more(&mut self, is_over: bool) -> Option<Result<Line<Expected>, Fault>> {
-        if is_over
-            && let Some(document) = self.document.take()
-            && self.document(&document).is_none()
-        {
-            return Some(Err(Fault::Line("not a list: JSON without names and digests".into())));
+        if is_over {
+            self.end();
+        }
+        for said in std::mem::take(&mut self.said) {
+            let line = said.and_then(|parts| self.known(parts));
+            self.more.push_back(line);
         }
         self.more.pop_front()
+    }
+
+    fn may_end(&self) -> bool {
+        self.may_end
+    }
+
+    fn join(about: &mut Expected, other: Expected) -> Option<Expected> {
+        about.join(other)
     }
 
     fn bytes(about: &Expected) -> usize {
@@ -492,9 +477,4 @@ fn marked(line: &[u8], entry: &Entry) -> Option<String> {
     let is_mark = line.get(blank + 1) == Some(mark) && !exists(&entry.name) && exists(name);
     let mark = char::from(*mark);
     is_mark.then(|| format!("marker {mark} is not of the file's bytes"))
-}
-
-/// The fault of a line without a digest to verify a file by.
-fn without_digest(name: &[u8], cause: &str) -> Fault {
-    Fault::Digest { name: name.into(), digest: None, cause: cause.into() }
 }

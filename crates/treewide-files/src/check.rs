@@ -12,6 +12,7 @@ use crate::name;
 use crate::options::{Hashed, Options};
 use crate::run::Event;
 use crate::task::{Item, Kind, Other, Source, Task};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -205,6 +206,17 @@ pub trait Forms {
         None
     }
 
+    /// Whether the list may end within the last line, if that has said nothing, as within a comment.
+    fn may_end(&self) -> bool {
+        true
+    }
+
+    /// Adds `other`, which is known of the same file, to `about`, so that the file is read once. Returns it if that cannot be.
+    fn join(about: &mut Self::About, other: Self::About) -> Option<Self::About> {
+        let _ = about;
+        Some(other)
+    }
+
     /// The bytes of memory that `about` holds.
     fn bytes(about: &Self::About) -> usize;
 
@@ -261,8 +273,7 @@ impl<A> Line<A> {
 }
 
 /// The files of a list, found line by line.
-#[derive(Debug)]
-pub struct ListedFiles<F = Check> {
+pub struct ListedFiles<F: Forms = Check> {
     forms: F,
     ignore_missing: bool,
     lines: Lines,
@@ -271,12 +282,28 @@ pub struct ListedFiles<F = Check> {
     /// Bytes of the digest in the line before.
     previous_len: usize,
     is_over: bool,
+    /// What comes after the file that was returned last, which was looked at already.
+    ahead: Option<Item<F::About, Note>>,
+}
+
+impl<F: Forms> fmt::Debug for ListedFiles<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListedFiles").field("lines", &self.lines).finish_non_exhaustive()
+    }
 }
 
 impl<F: Forms> ListedFiles<F> {
     /// The files of a list whose lines have these forms. `ignore_missing` is as in [`Check::ignore_missing`].
     pub fn new(lines: Lines, forms: F, ignore_missing: bool) -> Self {
-        Self { forms, ignore_missing, lines, at: (0, false), previous_len: 0, is_over: false }
+        Self {
+            forms,
+            ignore_missing,
+            lines,
+            at: (0, false),
+            previous_len: 0,
+            is_over: false,
+            ahead: None,
+        }
     }
 
     /// The forms of its lines, and their knowledge of the list so far.
@@ -317,6 +344,16 @@ impl<F: Forms> ListedFiles<F> {
     ) -> Option<Item<F::About, Note>> {
         let (number, is_cut) = self.at;
         Some(match parsed {
+            Ok(None) if is_cut && !self.forms.may_end() => {
+                let (cause, has_digest) = (CUT_OFF.into(), false);
+                Item::Note(Note::Malformed(Malformed {
+                    number,
+                    named: None,
+                    cause,
+                    is_cut,
+                    has_digest,
+                }))
+            }
             Ok(None) => return None,
             // Half of a digest is a digest where it ends the line.
             Ok(Some(Line { entry, has_free_length: true, .. }))
@@ -361,11 +398,8 @@ impl<F: Forms> ListedFiles<F> {
     }
 }
 
-impl<F: Forms> Source for ListedFiles<F> {
-    type About = F::About;
-    type Note = Note;
-
-    fn next(&mut self) -> Option<Item<F::About, Note>> {
+impl<F: Forms> ListedFiles<F> {
+    fn next_item(&mut self) -> Option<Item<F::About, Note>> {
         loop {
             if let Some(more) = self.forms.more(self.is_over) {
                 return self.item(more.map(Some));
@@ -393,9 +427,37 @@ impl<F: Forms> Source for ListedFiles<F> {
             }
         }
     }
+}
+
+impl<F: Forms> Source for ListedFiles<F> {
+    type About = F::About;
+    type Note = Note;
+
+    fn next(&mut self) -> Option<Item<F::About, Note>> {
+        let mut item = self.ahead.take().or_else(|| self.next_item())?;
+        // The next lines may be about the same file.
+        while let Item::File(task) = &mut item
+            && !self.lines.may_wait()
+            && let Some(next) = self.next_item()
+        {
+            let Item::File(Task { path, kind, extent, about }) = next else {
+                self.ahead = Some(next);
+                break;
+            };
+            let about = match path == task.path && extent == task.extent {
+                true => F::join(&mut task.about, about),
+                false => Some(about),
+            };
+            if let Some(about) = about {
+                self.ahead = Some(Item::File(Task { path, kind, extent, about }));
+                break;
+            }
+        }
+        Some(item)
+    }
 
     fn may_wait(&self) -> bool {
-        self.lines.may_wait()
+        self.ahead.is_none() && self.lines.may_wait()
     }
 
     fn bytes(item: &Item<F::About, Note>) -> usize {
@@ -462,11 +524,11 @@ fn shown_path(name: &[u8]) -> PathBuf {
 pub struct Tally {
     /// Files that have the listed digest.
     pub ok: u64,
-    /// Files that have another, and lines with a digest alone, by which no file was verified.
+    /// Files that have another.
     pub failed: u64,
     /// Files that could not be hashed.
     pub unreadable: u64,
-    /// Files listed without a digest to verify them by, or a name to look for.
+    /// Files listed without a digest to verify them by, or a name to look for, and lines with a digest alone.
     pub unverified: u64,
     /// Files that do not exist, where that is allowed.
     pub missing: u64,
@@ -498,7 +560,7 @@ impl Tally {
 
     /// Counts a line that cannot be used.
     pub fn add_malformed(&mut self, line: &Malformed) {
-        *if line.has_digest { &mut self.failed } else { &mut self.malformed } += 1;
+        *if line.has_digest { &mut self.unverified } else { &mut self.malformed } += 1;
         self.is_cut |= line.is_cut;
     }
 

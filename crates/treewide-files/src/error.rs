@@ -76,6 +76,16 @@ impl ErrorKind {
         Self::File(file::ErrorKind::Open(error))
     }
 
+    /// Returns the same failure again, for the verdict on another digest of the file.
+    pub fn again(&self) -> Self {
+        if let Self::File(file::ErrorKind::Open(error)) = self
+            && let Some(code) = error.raw_os_error()
+        {
+            return Self::open(io::Error::from_raw_os_error(code));
+        }
+        Self::Other(self.to_string().into())
+    }
+
     /// A file or directory that could not be read.
     pub fn read(error: io::Error) -> Self {
         Self::File(file::ErrorKind::Read(error))

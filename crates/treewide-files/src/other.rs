@@ -19,12 +19,14 @@ pub(crate) fn feed_bytes(bytes: &[u8], other: &mut dyn Other) {
 }
 
 impl Options {
-    /// Reads a file as often as `other` asks for its bytes. Returns how many there are.
+    /// Reads a file as often as `other` asks for its bytes. Returns how many there are. Progress counts them once, and not at all if
+    /// it `has_counted` them before.
     pub(crate) fn feed_file(
         &self,
         file: &File,
         path: &Path,
         other: &mut dyn Other,
+        has_counted: bool,
     ) -> Result<Hashed, ErrorKind> {
         let mut bytes = file.metadata()?.len();
         let mut has_read = false;
@@ -32,13 +34,19 @@ impl Options {
             if !other.begin(bytes) {
                 continue;
             }
-            if std::mem::replace(&mut has_read, true) {
+            let is_first = !std::mem::replace(&mut has_read, true);
+            if !is_first {
                 { file }.rewind()?;
             }
-            let report = self.watched(|bytes| self.has_hashed_by_one(bytes));
+            let is_counted = is_first && !has_counted;
+            let report = self.watched(|bytes| {
+                if is_counted {
+                    self.has_hashed_by_one(bytes);
+                }
+            });
             bytes = report.read_in_order(file, path, |more| other.update(more))?.bytes();
         }
-        self.has_hashed(1, 0);
+        self.has_hashed(u64::from(!has_counted), 0);
         Ok(Hashed { digest: Digest::empty(), bytes, stamps: None })
     }
 
@@ -83,12 +91,13 @@ impl Options {
         path: &Path,
         kind: Kind,
         other: &mut dyn Other,
+        has_counted: bool,
     ) -> Result<Hashed, ErrorKind> {
         let file = match kind {
             Kind::Found(identity) => identity.open(path)?.0,
             Kind::Regular => self.open_regular(path)?,
             Kind::Unknown | Kind::Alone => long_path::open_to_watch(path)?,
         };
-        self.feed_file(&file, path, other)
+        self.feed_file(&file, path, other, has_counted)
     }
 }

@@ -243,7 +243,9 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         {
             self.options.has_reached(path);
             let by_caller = self.hash_alone.read_alone(path, other);
-            let read = by_caller.unwrap_or_else(|| self.options.feed_path(path, *kind, other))?;
+            let has_counted = hashed.is_some();
+            let read = by_caller
+                .unwrap_or_else(|| self.options.feed_path(path, *kind, other, has_counted))?;
             // It may want the other digest after all.
             if other.next() == Next::Blake3 {
                 return self.hash(task);

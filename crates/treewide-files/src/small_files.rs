@@ -159,7 +159,7 @@ impl SmallFiles {
                 Ok(Hashed { digest: Digest::empty(), bytes, stamps: None })
             }
             None if file.metadata().is_ok_and(|it| !it.is_file()) => return None,
-            None => self.options.feed_file(&file, &task.path, other),
+            None => self.options.feed_file(&file, &task.path, other, false),
         };
         // It may want the BLAKE3 digest after all, which is another way of reading.
         if other.next() == Next::Nothing || result.is_err() { Some(result) } else { None }

@@ -41,8 +41,8 @@ use treewide_digests::store::{KINDS, Kind, Object};
 use treewide_digests::{Algorithm, Expected, Reading};
 use treewide_files::check::{self, Malformed, Tally, Verdict};
 use treewide_files::list::MAX_LINE;
-use treewide_files::name::{Listed, shown};
-use treewide_files::{ErrorKind, Event, Hashed};
+use treewide_files::name::{Listed, shown, shown_text};
+use treewide_files::{ErrorKind, Event};
 
 /// The number of malformed lines of a list that are shown without --warn: enough to see what is
 /// wrong, and not a screenful of them if the file is not a list.
@@ -86,8 +86,8 @@ pub(crate) const NOTES: Notes = Notes {
 ///
 /// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
 /// file is also FAILED if its digest is missing, damaged, of the wrong length or too short, if its
-/// name is empty, or if a line has 16 hexadecimal digits or more and a name, and cannot be understood. So is a digest
-/// without a name.
+/// name is empty, or if a line has 16 hexadecimal digits or more and a name, and cannot be understood. A digest
+/// without a name counts as not verified.
 ///
 /// Any other line that is not a checksum line is reported with its number. It is a failure with --strict, or if it
 /// has no line end, because the list may have been cut off there. A line of 16 MiB or more means the
@@ -286,7 +286,8 @@ impl Report<'_> {
         match event {
             Event::File(file, result) if self.store.is_some() => {
                 self.output.spare(&file.path)?;
-                self.object(&file.path, &file.about, result)
+                let mut verdicts = file.about.verdicts(result, false).into_iter();
+                verdicts.try_for_each(|(expected, it)| self.object(&file.path, &expected, &it))
             }
             Event::Note(Note::Store(store)) => {
                 self.store = Some(Checked::new(store));
@@ -315,9 +316,10 @@ impl Report<'_> {
                     // A second reading would find nothing, and blame the list.
                     let _ = self.stdin.claim("an earlier `-`");
                 }
-                let expected = file.about;
-                let verdict = expected.verdict(result, self.args.ignore_missing);
-                self.verdict(&file.path, &verdict, Some(expected.digest()), Some(&expected))
+                let verdicts = file.about.verdicts(result, self.args.ignore_missing);
+                verdicts.into_iter().try_for_each(|(expected, verdict)| {
+                    self.verdict(&file.path, &verdict, Some(expected.digest()), Some(&expected))
+                })
             }
             Event::Note(Note::In(_, check::Note::Settled { path, expected, verdict })) => {
                 self.output.spare(&path)?;
@@ -347,7 +349,8 @@ impl Report<'_> {
             self.hidden += 1;
         } else if !self.args.status {
             self.output.flush()?;
-            self.console.say(&format!("{}:{}: {}", shown(list), line.number, line.cause));
+            let cause = shown_text(&line.cause);
+            self.console.say(&format!("{}:{}: {cause}", shown(list), line.number));
         }
         Ok(())
     }
@@ -365,11 +368,15 @@ impl Report<'_> {
             if let Some(algorithm) = learnt.by_name.filter(|it| *it != Algorithm::BLAKE3) {
                 self.console.about(path, format_args!("{algorithm}, by the list's name"));
             }
-            if learnt.is_signed {
+            if let Some(outside) = learnt.signed {
                 let list = shown(path);
-                let advice = format!(
+                let mut advice = format!(
                     "the list is signed; the signature was not checked (gpg --verify {list})"
                 );
+                if outside > 0 {
+                    let lines = count(outside, "line");
+                    advice += &format!(", and {lines} outside of the signed text cannot be");
+                }
                 self.console.about(path, advice);
             }
         }
@@ -405,12 +412,11 @@ impl Report<'_> {
         &mut self,
         path: &Path,
         expected: &Expected,
-        result: Result<Hashed, ErrorKind>,
+        verdict: &Verdict,
     ) -> anyhow::Result<()> {
         let Some(checked) = &mut self.store else { return Ok(()) };
-        let verdict = expected.verdict(result, false);
         let is_ok = matches!(verdict, Verdict::Ok { .. });
-        let (word, cause) = match &verdict {
+        let (word, cause) = match verdict {
             Verdict::Ok { bytes } => {
                 checked.ok += 1;
                 checked.bytes += bytes;
@@ -424,11 +430,11 @@ impl Report<'_> {
                 ((Tone::Bad, "FAILED"), expected.cause(*bytes))
             }
             // A bag says what belongs to it. Another program may remove an object of a store at any time.
-            _ if is_absent(&verdict) && checked.store.kind.is_complete() => {
+            _ if is_absent(verdict) && checked.store.kind.is_complete() => {
                 checked.missing += 1;
                 ((Tone::Bad, "MISSING"), None)
             }
-            _ if is_absent(&verdict) => {
+            _ if is_absent(verdict) => {
                 *checked.passed.entry("object that vanished").or_default() += 1;
                 return Ok(());
             }
@@ -443,7 +449,7 @@ impl Report<'_> {
         }
         if self.args.json {
             let (listed, store) = (Some(expected.digest()), Some(checked.store.kind.name));
-            let line = json(path, &verdict, listed, Some(expected), store);
+            let line = json(path, verdict, listed, Some(expected), store);
             return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
         }
         self.line(path, word, cause, is_ok)
@@ -508,7 +514,8 @@ impl Report<'_> {
         cause: Option<String>,
         is_ok: bool,
     ) -> anyhow::Result<()> {
-        let cause = cause.map_or_else(String::new, |it| format!(" ({it})"));
+        // Causes quote lists, and names that are in stores.
+        let cause = cause.map_or_else(String::new, |it| format!(" ({})", shown_text(&it)));
         let name = format!("{}: ", Listed::new(path));
         match is_ok {
             true => self.again.line(),

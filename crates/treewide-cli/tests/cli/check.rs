@@ -180,12 +180,12 @@ fn check_fails_for_a_digest_without_a_name() {
     {
         folder.write("list", format!("{}{line}\n", sums(&["a"])));
         let ended = folder.treewide("check list").run();
-        ended.fails(1, &["list:2: a digest without a file name\n", "1 OK, 1 "]);
+        ended.fails(3, &["list:2: a digest without a file name\n", "1 OK, 1 not verified"]);
     }
     // One flipped bit of a digit 3 makes a # of it.
     for line in [format!("#{}  b", &digest[1..]), format!("#{digest}  b")] {
         folder.write("list", format!("{}{line}\n", sums(&["a"])));
-        folder.treewide("check list").run().fails(1, &["list:2: a # in front of a digest"]);
+        folder.treewide("check list").run().fails(3, &["list:2: a # in front of a digest"]);
     }
     folder.write("list", format!("{}# {digest}  b\n", sums(&["a"])));
     folder.treewide("check list").run().fails(0, &["1 OK\n"]);
@@ -276,7 +276,7 @@ fn a_list_that_is_cut_off_fails() {
         .fails(3, &["1 OK, 1 could not be read"]);
     folder.write("list", &list[..100]);
     let message = "treewide: list:2: a digest without a file name; the list may be cut off here: no line end\n";
-    let summary = "treewide: 2 files checked: 1 OK, 1 FAILED; 1 list failed\n";
+    let summary = "treewide: 2 files checked: 1 OK, 1 not verified; 1 list failed\n";
     folder.treewide("check list").run().is(3, "a: OK\n", [message, summary].concat());
     folder.treewide("check --status list").run().is(3, "", "");
     // However many lines were hidden before it.

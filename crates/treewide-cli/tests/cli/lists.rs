@@ -358,6 +358,8 @@ fn check_json_names_the_algorithm() {
     assert_eq!(check("SHA256SUMS"), [r#""ok" "sha256" "list-name" null"#]);
     assert_eq!(check("x"), [r#""ok" "sha1" "tag" null"#, r#""ok" "sha256" "length" null"#]);
     assert_eq!(check("a.dsc"), [r#""ok" "md5" "tag" 6"#, r#""failed" "md5" "tag" 7"#]);
+    let ended = folder.treewide("check --json a.dsc").run();
+    assert!(ended.text().contains(r#""error":"6 bytes instead of 7""#), "{ended:?}");
     assert_eq!(
         folder.treewide("check a.dsc").run().text(),
         "alpha.txt: OK\nalpha.txt: FAILED (6 bytes instead of 7)\n"
@@ -397,4 +399,66 @@ fn check_says_that_a_long_file_is_read_by_one_thread() {
     folder.write("long.sha256", &list.stdout);
     let ended = folder.treewide("check --progress long.sha256").run();
     ended.fails(0, &["one thread a file"]);
+}
+
+/// A file that is announced and whose digest cannot be read is reported.
+#[test]
+fn check_reports_every_file_that_is_not_verified() {
+    let folder = folder();
+    let (start, end) = (
+        "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n",
+        "-----BEGIN PGP SIGNATURE-----\n\niQIzBAEB\n-----END PGP SIGNATURE-----\n",
+    );
+    let good = "@SHA256  alpha.txt\n";
+    let armor = "a line in the armor of the signature that does not belong there";
+    for (name, text, message) in [
+        ("x", format!("SHA256 hash of b:\n{good}"), "b: FAILED (no digest)\n"),
+        ("x", format!("{good}SHA256 hash of b:\n"), "b: FAILED (no digest)\n"),
+        (
+            "x",
+            r#"{"files":[{"name":"alpha.txt","digest":"sha256:@SHA256"},{"name":"b","digest":"sha256:zz"}]}"#.into(),
+            "b: FAILED (the digest is not hex)\n",
+        ),
+        (
+            "x",
+            r#"{"files":[{"name":"alpha.txt","digest":"sha256:@SHA256"},{"name":"b\n","digest":"x\u001b:00"}]}"#.into(),
+            "\\b\\n: FAILED (a x\\u{1b} digest, which this program does not know)\n",
+        ),
+        ("Packages", "Filename: alpha.txt\nSHA256: @SHA256\n\nFilename: b\n".into(), "b: FAILED (no digest)\n"),
+        ("x", format!("{start}@SHA256  b\n\n{good}{end}"), armor),
+        ("x", format!("{start}\n{good}{end}@SHA256  b\n").replace("-----END", "-----ENS"), armor),
+        ("x", format!("{start}\n{good}"), "the signature of the list has no end"),
+        ("x", format!("{}\n{}  b\n{good}", &MD5[..17], &MD5[17..]), "b: FAILED (a line end within the digest)\n"),
+    ] {
+        folder.write(name, filled(&text));
+        let ended = folder.treewide(&format!("check {name}")).run();
+        assert!([ended.text(), &ended.stderr].concat().contains(message), "{text}: {ended:?}");
+        ended.fails(3, &["1 OK, "]);
+    }
+    folder.write("x", filled(&format!("{good}{start}\n{good}{end}\n{good}")));
+    folder
+        .treewide("check x")
+        .run()
+        .fails(0, &["(gpg --verify x), and 2 lines outside of the signed text cannot be\n"]);
+}
+
+/// One reading is enough for all digests of a file.
+#[test]
+fn check_reads_a_file_once_for_several_digests() {
+    let folder = folder();
+    let wrong = SHA512.replace('6', "7");
+    folder.write(
+        "x",
+        format!(
+            "MD5 (alpha.txt) = {MD5}\nSHA256 (alpha.txt) = {SHA256}\nSHA512 (alpha.txt) = {wrong}\n"
+        ),
+    );
+    let ended = folder.treewide("check --progress x").run();
+    assert_eq!(ended.text(), "alpha.txt: OK\nalpha.txt: OK\nalpha.txt: FAILED\n");
+    ended.fails(1, &["1 file, 6 B", "3 files checked: 2 OK"]);
+    folder.write("x", format!("MD5 (gone) = {MD5}\nSHA256 (gone) = {SHA256}\n"));
+    let ended = folder.treewide("check x").run();
+    let line = "gone: FAILED (cannot open: No such file or directory (os error 2))\n";
+    assert_eq!(ended.text(), line.repeat(2));
+    ended.fails(1, &["2 missing"]);
 }

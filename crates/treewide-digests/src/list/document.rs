@@ -1,62 +1,105 @@
-//! JSON documents that name files and digests, such as the page of a release: `"digest": "sha256:.."` next to `"name"`.
+//! JSON documents that name files and digests: the page of a release (`"digest": "sha256:.."` next to `"name"`), and
+//! `.cargo-checksum.json`, by which the sources are checked that `cargo vendor` has fetched.
 
+use super::line::{Parts, Said, is_digest, without_digest};
 use crate::algorithm::Algorithm;
 use serde_json::Value;
 
-/// A file of a document.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asset {
-    pub(crate) name: String,
-    pub(crate) size: Option<u64>,
-    /// The name of the algorithm, and the digest.
-    pub(crate) digest: String,
-}
-
-/// The files of a document, in its order.
-pub(crate) fn assets(document: &Value) -> Vec<Asset> {
-    let mut found = Vec::new();
-    collect(document, &mut found);
-    found
-}
-
-fn collect(value: &Value, found: &mut Vec<Asset>) {
-    match value {
-        Value::Array(values) => values.iter().for_each(|it| collect(it, found)),
+/// The files of a page, in its order. A digest that belongs to no name is a fault.
+pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
+    match document {
+        Value::Array(values) => values.iter().for_each(|it| page(it, said)),
         Value::Object(object) => {
-            let text = |key: &str| object.get(key).and_then(Value::as_str);
-            match (text("name"), text("digest")) {
-                (Some(name), Some(digest)) if is_digest(digest) => found.push(Asset {
-                    name: name.into(),
-                    size: object.get("size").and_then(Value::as_u64),
-                    digest: digest.into(),
-                }),
-                _ => object.values().for_each(|it| collect(it, found)),
+            let name = object.get("name").and_then(Value::as_str);
+            let size = object.get("size").and_then(Value::as_u64);
+            if let (Some(name), Some(digest)) = (name, object.get("digest")) {
+                said.push(file(name, digest, size));
+            }
+            let others = object.iter().filter(|(key, _)| name.is_none() || *key != "digest");
+            others.for_each(|(_, it)| page(it, said));
+        }
+        Value::String(text) => {
+            if let Some((tag, digits)) = text.split_once(':')
+                && Algorithm::tagged(tag.as_bytes()).is_some()
+                && is_digest(digits.as_bytes())
+            {
+                said.push(Err(without_digest(b"", "a digest without a file name")));
             }
         }
         _ => {}
     }
 }
 
-/// Whether this is the name of an algorithm, `:` and a digest.
-fn is_digest(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(tag, digits)| {
-        Algorithm::tagged(tag.as_bytes()).is_some()
-            && digits.bytes().all(|it| it.is_ascii_hexdigit())
-    })
+/// The files of a `.cargo-checksum.json`. Its `package` is of an archive that is not here.
+pub(crate) fn cargo(document: &Value, said: &mut Vec<Said>) {
+    match document.get("files").and_then(Value::as_object) {
+        Some(files) => said.extend(files.iter().map(|(name, digest)| match digest.as_str() {
+            Some(digits) => file(name, &format!("sha256:{digits}").into(), None),
+            None => file(name, digest, None),
+        })),
+        None => said.push(Err(without_digest(b"", "no list of files"))),
+    }
+}
+
+/// A digest without the name of an algorithm is as one in a line without.
+fn file(name: &str, digest: &Value, size: Option<u64>) -> Said {
+    let Some(digest) = digest.as_str() else {
+        return Err(without_digest(name.as_bytes(), "no digest"));
+    };
+    let (tag, digits) = digest.split_once(':').unwrap_or(("", digest));
+    Ok(Parts { tag: tag.into(), digits: digits.into(), name: Some(name.into()), size })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(of: fn(&Value, &mut Vec<Said>), text: &str) -> Vec<String> {
+        let mut said = Vec::new();
+        of(&serde_json::from_str(text).unwrap(), &mut said);
+        let shown = said.into_iter().map(|it| match it {
+            Ok(parts) => {
+                let text = |it: Vec<u8>| String::from_utf8(it).unwrap();
+                let (name, digits) = (text(parts.name.unwrap()), text(parts.digits));
+                format!("{name} {}:{digits} {:?}", text(parts.tag), parts.size)
+            }
+            Err(fault) => fault.to_string(),
+        });
+        shown.collect()
+    }
+
     #[test]
-    fn assets_are_found_at_any_depth() {
-        let page = r#"{"name": "v1", "digest": null, "assets": [
+    fn page_passes_over_no_digest() {
+        let hex = "b6".repeat(32);
+        let text = r#"{"name": "v1", "assets": [
             {"name": "a.tar", "size": 6, "digest": "sha256:b6a9"},
-            {"name": "b.tar", "digest": "no digest"},
-            {"name": "c.tar", "digest": "sha512:00"}]}"#;
-        let found = assets(&serde_json::from_str(page).unwrap());
-        let names: Vec<_> = found.iter().map(|it| (&it.name[..], it.size)).collect();
-        assert_eq!(names, [("a.tar", Some(6)), ("c.tar", None)]);
+            {"name": "b.tar", "digest": "x", "more": {"name": "c.tar", "digest": "sha512:00"}},
+            {"name": "d.tar", "digest": null}, {"label": "e", "digest": "sha256:@"},
+            {"name": "f.tar", "checksum": "sha256:@"}, {"name": "g.tar", "id": "RA_1", "commit": "@"}]}"#;
+        let without = "a digest without a file name";
+        assert_eq!(
+            read(page, &text.replace('@', &hex)),
+            [
+                "a.tar sha256:b6a9 Some(6)",
+                "b.tar :x None",
+                "c.tar sha512:00 None",
+                "no digest",
+                without,
+                without
+            ]
+        );
+        assert!(read(page, r#"{"path": "a", "digest": "00"}"#).is_empty());
+    }
+
+    #[test]
+    fn cargo_names_the_files_of_a_crate() {
+        assert_eq!(
+            read(cargo, r#"{"files": {"src/lib.rs": "00", "b": 3}, "package": "11"}"#),
+            ["b", "src/lib.rs"].map(|it| match it {
+                "b" => "no digest".into(),
+                it => format!("{it} sha256:00 None"),
+            })
+        );
+        assert_eq!(read(cargo, "{}"), ["no list of files"]);
     }
 }

@@ -10,16 +10,26 @@
 //! | [`sized`] | `HEX LENGTH a`, below a heading (Debian) |
 //! | [`field`] | `Key: value` |
 
-/// The parts of a line. The digits are hexadecimal.
+use treewide_files::list::Fault;
+
+/// The parts of a line. The digits may not be hexadecimal.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct Parts {
     /// The algorithm's name. Empty if the line has none.
-    pub(crate) tag: &'a [u8],
+    pub(crate) tag: Vec<u8>,
     pub(crate) digits: Vec<u8>,
     /// `None` if the line has a digest alone.
-    pub(crate) name: Option<&'a [u8]>,
+    pub(crate) name: Option<Vec<u8>>,
     /// The length of the file.
     pub(crate) size: Option<u64>,
+}
+
+/// What a line says of a file. A form passes over a line only if that cannot name a file.
+pub(crate) type Said = Result<Parts, Fault>;
+
+/// The fault of a line without a digest to verify a file by.
+pub(crate) fn without_digest(name: &[u8], cause: &str) -> Fault {
+    Fault::Digest { name: name.into(), digest: None, cause: cause.into() }
 }
 
 /// The least digits that are meant as a digest.
@@ -27,6 +37,11 @@ const DIGEST_LIKE: usize = 16;
 
 /// The digits of the shortest digest, without which a digest alone could be a number.
 const SHORTEST: usize = 32;
+
+/// Whether a text begins with the digits of a digest, all except one at least.
+pub(crate) fn is_digest(text: &[u8]) -> bool {
+    text.iter().take_while(|it| it.is_ascii_hexdigit()).count() + 1 >= SHORTEST
+}
 
 fn is_hex(word: &[u8]) -> bool {
     word.len() >= DIGEST_LIKE && word.iter().all(u8::is_ascii_hexdigit)
@@ -48,7 +63,7 @@ fn word(line: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The name and the digest around `) = `. The last one counts, because a name may hold it. The digits may not be hexadecimal.
-pub(crate) fn tagged(line: &[u8]) -> Option<Parts<'_>> {
+pub(crate) fn tagged(line: &[u8]) -> Option<Parts> {
     let (tag, rest) = line.split_at(line.iter().take_while(|it| is_word(it)).count());
     let inner = rest.trim_ascii_start().strip_prefix(b"(")?;
     if tag.is_empty() || is_hex(tag) {
@@ -61,11 +76,11 @@ pub(crate) fn tagged(line: &[u8]) -> Option<Parts<'_>> {
     if pairs().count() > 1 && pairs().all(|it| it.len() == 2) {
         digits.retain(|it| *it != b':');
     }
-    Some(Parts { tag, digits, name: Some(name), size: None })
+    Some(Parts { tag: tag.into(), digits, name: Some(name.into()), size: None })
 }
 
 /// `sha256:HEX  a` and `sha256:HEX`. If there is a name, the digits may be fewer, and before two blanks anything else.
-pub(crate) fn prefixed(line: &[u8]) -> Option<Parts<'_>> {
+pub(crate) fn prefixed(line: &[u8]) -> Option<Parts> {
     let colon = line.iter().position(|it| *it == b':')?;
     let (tag, (digits, rest)) = (&line[..colon], word(&line[colon + 1..]));
     let is_damaged = !rest.is_empty()
@@ -75,12 +90,12 @@ pub(crate) fn prefixed(line: &[u8]) -> Option<Parts<'_>> {
         Some(starred) if !starred.is_empty() => starred,
         _ => rest,
     };
-    let name = (!name.is_empty()).then_some(name);
-    is_it.then(|| Parts { tag, digits: digits.to_vec(), name, size: None })
+    let name = (!name.is_empty()).then(|| name.into());
+    is_it.then(|| Parts { tag: tag.into(), digits: digits.into(), name, size: None })
 }
 
 /// Columns with two blanks or more between them. The last one may be padded.
-pub(crate) fn columns(line: &[u8]) -> Option<Parts<'_>> {
+pub(crate) fn columns(line: &[u8]) -> Option<Parts> {
     let (tag, rest) = word(line);
     let (digits, name) = word(rest);
     let name = name.trim_ascii_end();
@@ -88,7 +103,8 @@ pub(crate) fn columns(line: &[u8]) -> Option<Parts<'_>> {
     let is_column = is_apart(&line[tag.len()..]) && is_apart(&rest[digits.len()..]);
     let is_digest = is_hex(digits) || is_short(digits) && is_column && !is_hex(name);
     let is_it = tag.iter().all(is_word) && !is_hex(tag) && is_digest && !name.is_empty();
-    is_it.then(|| Parts { tag, digits: digits.to_vec(), name: Some(name), size: None })
+    let name = Some(name.into());
+    is_it.then(|| Parts { tag: tag.into(), digits: digits.into(), name, size: None })
 }
 
 /// `SHA256 hash of a:`: the tag and the name.
@@ -110,13 +126,12 @@ pub(crate) fn bare(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A line below a heading of Debian's: the name is the last word (in `.changes` there are two more before it).
-pub(crate) fn sized(line: &[u8]) -> Option<Parts<'_>> {
+pub(crate) fn sized(line: &[u8]) -> Option<Parts> {
     let (digits, rest) = word(line.trim_ascii());
     let (size, rest) = word(rest);
     let size = str::from_utf8(size).ok()?.parse().ok()?;
     let name = rest.rsplit(|it| *it == b' ').next().filter(|it| !it.is_empty())?;
-    let (tag, name, size) = (&[][..], Some(name), Some(size));
-    is_hex(digits).then(|| Parts { tag, digits: digits.to_vec(), name, size })
+    Some(Parts { tag: vec![], digits: digits.into(), name: Some(name.into()), size: Some(size) })
 }
 
 /// `Key: value`, where the value may be empty.
@@ -144,14 +159,14 @@ mod tests {
 
     const HEX: &str = "b6a98d9ce9a2d9149288fa3df42d377c3e42737afdcdaf714e33c0a100b51060";
 
-    type Form = for<'a> fn(&'a [u8]) -> Option<Parts<'a>>;
+    type Form = fn(&[u8]) -> Option<Parts>;
 
     /// Tag, name and length; `@` stands for the digest, and is in the parts as well.
     fn parts(form: Form, line: &str) -> Option<(String, String, Option<u64>)> {
         let line = line.replace('@', HEX);
         let found = form(line.as_bytes())?;
         assert_eq!(String::from_utf8_lossy(&found.digits).to_lowercase(), HEX, "{line}");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Some((text(found.tag), text(found.name.unwrap_or_default()), found.size))
     }
 

@@ -1,5 +1,6 @@
 //! Facts in the name of a list: the algorithm, the file that a digest alone is of, whether it is a file of Debian's or a bag's.
 
+use super::debian;
 use crate::algorithm::Algorithm;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,12 @@ const WORDS: &[(&str, Algorithm)] = &[
     ("sha256", Algorithm::SHA256),
     ("sha384", Algorithm::SHA384),
     ("sha512", Algorithm::SHA512),
-    ("b2", Algorithm::BLAKE2B_512),
-    ("b3", Algorithm::BLAKE3),
     ("blake3", Algorithm::BLAKE3),
+    // In other places they mean the second and third version of something.
+    (".b2", Algorithm::BLAKE2B_512),
+    (".b3", Algorithm::BLAKE3),
+    ("b2sum", Algorithm::BLAKE2B_512),
+    ("b3sum", Algorithm::BLAKE3),
 ];
 
 /// What is known of a list before its first line.
@@ -24,8 +28,11 @@ pub(crate) struct Title {
     pub(crate) algorithm: Option<Algorithm>,
     /// The file that a digest alone is of.
     pub(crate) subject: Option<PathBuf>,
-    /// Whether it is a file of Debian's: fields, and lists of digests below some of them.
-    pub(crate) has_fields: bool,
+    /// Whether it is a file of Debian's.
+    pub(crate) debian: debian::Kind,
+    /// Whether it is the list of files that `cargo vendor` has written. Names are relative to its folder.
+    pub(crate) is_cargo: bool,
+    pub(crate) folder: Option<PathBuf>,
     /// The bag whose manifest it is.
     pub(crate) bag: Option<Bag>,
 }
@@ -44,32 +51,38 @@ impl Title {
         let Some(name) = path.file_name().and_then(|it| it.to_str()) else {
             return Self::default();
         };
-        let words = || name.split(['.', '_', '-']);
-        let mut algorithms: Vec<_> = words().filter_map(algorithm).collect();
+        let suffix = name.rfind('.').map_or("", |dot| &name[dot..]);
+        let words = name.split(['.', '_', '-']).chain([suffix]);
+        let mut algorithms: Vec<_> = words.filter_map(algorithm).collect();
         algorithms.dedup();
         let algorithm = match algorithms[..] {
             [only] => Some(only),
             _ => None,
         };
-        let has_fields = matches!(name, "Release" | "InRelease" | "Packages" | "Sources")
-            || [".dsc", ".changes", ".buildinfo"].iter().any(|it| name.ends_with(it));
-        let subject = name
-            .rsplit_once('.')
-            .filter(|(_, suffix)| crate::list::title::algorithm(suffix).is_some())
-            .map(|(stem, _)| path.with_file_name(stem));
+        let debian = match name {
+            "Packages" | "Sources" => debian::Kind::Index,
+            "Release" | "InRelease" => debian::Kind::Fields,
+            _ if matches!(suffix, ".dsc" | ".changes" | ".buildinfo") => debian::Kind::Fields,
+            _ => debian::Kind::Unknown,
+        };
+        let is_algorithm = [suffix, suffix.trim_start_matches('.')].map(self::algorithm);
+        let subject = is_algorithm.iter().flatten().next().map(|_| path.with_extension(""));
+        let is_cargo = name == ".cargo-checksum.json";
+        let folder = path.parent().filter(|_| is_cargo).map(Path::to_owned);
         let is_manifest = name.starts_with("manifest-") || name.starts_with("tagmanifest-");
         let bag = Some(path.parent().unwrap_or(Path::new("")))
             .filter(|_| is_manifest && algorithm.is_some())
             .and_then(Bag::at);
-        Self { algorithm, subject, has_fields, bag }
+        Self { algorithm, subject, debian, is_cargo, folder, bag }
     }
 }
 
 /// The algorithm that a word of a name stands for.
 fn algorithm(word: &str) -> Option<Algorithm> {
     let word = word.to_ascii_lowercase();
-    let stem = word.strip_suffix('s').unwrap_or(&word).strip_suffix("sum").unwrap_or(&word);
-    WORDS.iter().find(|(it, _)| *it == stem).map(|(_, algorithm)| *algorithm)
+    let sum = word.strip_suffix("sums").map(|it| format!("{it}sum")).unwrap_or(word);
+    let stem = sum.strip_suffix("sum").unwrap_or(&sum);
+    WORDS.iter().find(|(it, _)| *it == stem || *it == sum).map(|(_, algorithm)| *algorithm)
 }
 
 impl Bag {
@@ -125,6 +138,9 @@ mod tests {
             ("md5sums", Some(Algorithm::MD5)),
             ("B2SUMS", Some(Algorithm::BLAKE2B_512)),
             ("photos.b3", Some(Algorithm::BLAKE3)),
+            ("tool-1.0-b3.txt", None),
+            ("x_b2_checksums.txt", None),
+            ("tool-b3_SHA256SUMS", Some(Algorithm::SHA256)),
             ("sha256.sha256", Some(Algorithm::SHA256)),
             ("sha256-and-md5.txt", None),
             ("checksums.txt", None),

@@ -198,7 +198,7 @@ pub fn parse(line: &[u8], len: Option<u64>) -> Result<Option<Entry>, Fault> {
 
 /// Whether there are the digits of a digest at the beginning, all but one at least.
 fn begins_with_digest(text: &[u8]) -> bool {
-    text.iter().take_while(|it| it.is_ascii_hexdigit()).count() + 1 >= 2 * treewide::OUT_LEN
+    text.iter().take_while(|it| it.is_ascii_hexdigit()).count() + 1 >= 2 * DIGEST_LIKE
 }
 
 /// The fault of a line that names a file and has no digest.

@@ -1,7 +1,7 @@
 //! The lines of a list, whatever encoding and line ends it has.
 //!
-//! A byte-order mark at the start marks UTF-16 (what PowerShell's `>` writes) and is dropped; without one
-//! the bytes are taken as they are. Lines are read one at a time, and their length is bounded. So a list
+//! A byte-order mark at the start marks UTF-16 (what PowerShell's `>` writes) and is dropped. So does each second byte of the first
+//! two characters, if it is 0. Otherwise the bytes are taken as they are. Lines are read one at a time, and their length is bounded. So a list
 //! may be of any size; and a disk image that is taken for a list is read no further than one such line.
 
 use crate::whole::Whole;
@@ -14,10 +14,6 @@ pub const MAX_LINE: u64 = 16 << 20;
 
 /// A pipe holds this many bytes.
 const BUFFER: usize = 64 << 10;
-
-const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
-const UTF16_LE_BOM: &[u8] = b"\xff\xfe";
-const UTF16_BE_BOM: &[u8] = b"\xfe\xff";
 
 /// A list, open for reading line by line.
 pub struct Lines {
@@ -117,18 +113,16 @@ impl Lines {
     /// If the first bytes cannot be read.
     pub fn new(mut bytes: impl Read + Send + 'static, is_stream: bool) -> io::Result<Self> {
         let mut start = Vec::new();
-        bytes.by_ref().take(UTF8_BOM.len() as u64).read_to_end(&mut start)?;
-        let utf16 = if start.starts_with(UTF16_LE_BOM) {
-            Some(u16::from_le_bytes as fn([u8; 2]) -> u16)
-        } else if start.starts_with(UTF16_BE_BOM) {
-            Some(u16::from_be_bytes as fn([u8; 2]) -> u16)
-        } else {
-            None
-        };
-        let mark = match utf16 {
-            Some(_) => UTF16_LE_BOM.len(),
-            None if start == UTF8_BOM => UTF8_BOM.len(),
-            None => 0,
+        bytes.by_ref().take(4).read_to_end(&mut start)?;
+        let little: Option<fn([u8; 2]) -> u16> = Some(u16::from_le_bytes);
+        let big: Option<fn([u8; 2]) -> u16> = Some(u16::from_be_bytes);
+        let (utf16, mark) = match start[..] {
+            [0xff, 0xfe, ..] => (little, 2),
+            [0xfe, 0xff, ..] => (big, 2),
+            [0xef, 0xbb, 0xbf, ..] => (None, 3),
+            [a, 0, b, 0] if a > 0 && b > 0 => (little, 0),
+            [0, a, 0, b] if a > 0 && b > 0 => (big, 0),
+            _ => (None, 0),
         };
         let rest = Cursor::new(start.split_off(mark)).chain(bytes);
         let reader: Box<dyn Read + Send> = match utf16 {
@@ -300,6 +294,8 @@ mod tests {
         assert_eq!(lines(marked.clone().into_bytes()), expected);
         assert_eq!(lines(utf16(&marked, u16::to_le_bytes)), expected);
         assert_eq!(lines(utf16(&marked, u16::to_be_bytes)), expected);
+        assert_eq!(lines(utf16(&text, u16::to_le_bytes)), expected);
+        assert_eq!(lines(utf16(&text, u16::to_be_bytes)), expected);
     }
 
     #[test]
@@ -314,7 +310,7 @@ mod tests {
     #[test]
     fn short_lists_are_lists() {
         assert_eq!(lines(vec![]), []);
-        assert_eq!(lines(UTF8_BOM.to_vec()), []);
+        assert_eq!(lines(b"\xef\xbb\xbf".to_vec()), []);
         assert_eq!(lines(b"\n".to_vec()), [(1, "".into())]);
         assert_eq!(lines(b"a".to_vec()), [(1, "a".into())]);
     }

@@ -31,7 +31,7 @@ pub(super) fn json(
                 _ => object.string("digest", &digest::hex(found)),
             };
             object.string("expected", &expected).number("bytes", *bytes);
-            match about.and_then(|it| it.cause(*bytes)).filter(|_| store.is_some()) {
+            match about.and_then(|it| it.cause(*bytes)) {
                 Some(cause) => object.string("error", &cause),
                 None => object.null("error"),
             }

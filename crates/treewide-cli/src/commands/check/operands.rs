@@ -35,7 +35,8 @@ pub(super) enum Note {
 pub(super) struct Learnt {
     /// The algorithm that its name says, by which lines were read.
     pub(super) by_name: Option<Algorithm>,
-    pub(super) is_signed: bool,
+    /// If it is signed, the number of its lines outside of the signed text.
+    pub(super) signed: Option<u64>,
 }
 
 /// How stores are looked for.
@@ -167,8 +168,7 @@ impl Source for Lists<'_> {
                 None => Ok(()),
             };
             let (path, list) = self.list.take()?;
-            let (by_name, is_signed) = (list.forms().by_name(), list.forms().is_signed());
-            let learnt = Learnt { by_name, is_signed };
+            let learnt = Learnt { by_name: list.forms().by_name(), signed: list.forms().signed() };
             return Some(Item::Note(Note::End(path, note.map(|()| learnt))));
         }
     }

@@ -1,0 +1,227 @@
+//! Debian's files: `SHA256: HEX` after `Filename: a` (`Packages`), and ` HEX LENGTH a` below `SHA256:` or `Checksums-Sha256:` (`.dsc`,
+//! `Release`). Where the list's name says that it is one of them, each line must have such a form.
+
+use super::line::{Parts, Said, bare, field, is_digest, sized, without_digest};
+use crate::algorithm::Algorithm;
+
+/// Fields whose value may begin with as many digits as a digest has.
+const WITH_DIGITS: &[&[u8]] =
+    &[b"Description-md5", b"Build-Ids", b"Signed-By", b"Dgit", b"Git-Tag-Info"];
+
+/// Which of Debian's files a list is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It may be something else.
+    #[default]
+    Unknown,
+    /// It has fields.
+    Fields,
+    /// Each of its paragraphs is about a file.
+    Index,
+}
+
+/// What the lines before have said.
+#[derive(Debug, Default)]
+pub(crate) struct Paragraph {
+    kind: Kind,
+    has_begun: bool,
+    /// The algorithm that a heading names, and whether there was a line below it.
+    heading: Option<(Vec<u8>, bool)>,
+    /// `Filename:` and `Size:`.
+    name: Option<Vec<u8>>,
+    size: Option<u64>,
+    has_digest: bool,
+}
+
+impl Paragraph {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    /// Whether the line is one of these.
+    pub(crate) fn line(&mut self, line: &[u8], said: &mut Vec<Said>) -> bool {
+        let is_sure = self.kind != Kind::Unknown;
+        if line.trim_ascii().is_empty() {
+            self.end(said);
+            return false;
+        }
+        if line[0] == b'#' {
+            return false;
+        }
+        self.has_begun = true;
+        if matches!(line[0], b' ' | b'\t') {
+            return self.below(line, said) || is_sure;
+        }
+        self.end_heading(said);
+        let Some((key, value)) = field(line) else {
+            if is_sure {
+                said.push(Err(without_digest(b"", "neither a field nor a line below one")));
+            }
+            return is_sure;
+        };
+        let tag = key.strip_prefix(b"Checksums-").unwrap_or(key);
+        let tag = tag.strip_suffix(b"Sum").or(tag.strip_suffix(b"sum")).unwrap_or(tag);
+        let tag = if tag == b"Files" { b"MD5" } else { tag };
+        let is_known = Algorithm::tagged(tag).is_some();
+        match key {
+            _ if is_known && value.is_empty() => self.heading = Some((tag.into(), false)),
+            _ if is_known => {
+                let digits = match bare(value) {
+                    Some(digits) => digits,
+                    None if is_sure || self.name.is_some() => value.into(),
+                    None => return false,
+                };
+                self.has_digest = true;
+                let (name, size) = (self.name.clone(), self.size);
+                said.push(Ok(Parts { tag: tag.into(), digits, name, size }));
+            }
+            b"Filename" => {
+                // The blank line between two paragraphs may have been lost.
+                if self.name.is_some() {
+                    self.end(said);
+                }
+                (self.has_begun, self.name) = (true, Some(value.into()));
+            }
+            b"Size" if self.name.is_some() || is_sure => {
+                self.size = str::from_utf8(value).ok().and_then(|it| it.parse().ok());
+                if self.size.is_none() {
+                    said.push(Err(without_digest(self.name(), "the length is not a number")));
+                }
+            }
+            _ if !is_sure => return false,
+            _ if is_digest(value) && !WITH_DIGITS.contains(&key) => {
+                said.push(Err(without_digest(
+                    self.name(),
+                    "a digest in a field that is not known",
+                )));
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// A line that begins with a blank.
+    fn below(&mut self, line: &[u8], said: &mut Vec<Said>) -> bool {
+        let parts = sized(line);
+        let is_digest = parts.as_ref().is_some_and(|it| is_digest(&it.digits));
+        match (&mut self.heading, parts) {
+            (Some((tag, has_lines)), Some(parts)) if is_digest || self.kind != Kind::Unknown => {
+                (*has_lines, self.has_digest) = (true, true);
+                said.push(Ok(Parts { tag: tag.clone(), ..parts }));
+                true
+            }
+            (Some((_, has_lines)), None) if self.kind != Kind::Unknown => {
+                *has_lines = true;
+                said.push(Err(without_digest(b"", "not a digest, a length and a name")));
+                true
+            }
+            (None, Some(_)) if is_digest && self.kind != Kind::Unknown => {
+                said.push(Err(without_digest(b"", "a digest below a field that is not known")));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn has_heading(&self) -> bool {
+        self.heading.is_some()
+    }
+
+    fn name(&self) -> &[u8] {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    fn end_heading(&mut self, said: &mut Vec<Said>) {
+        if let Some((_, false)) = self.heading.take()
+            && self.kind != Kind::Unknown
+        {
+            said.push(Err(without_digest(b"", "a heading without a digest below it")));
+        }
+    }
+
+    /// The end of a paragraph.
+    pub(crate) fn end(&mut self, said: &mut Vec<Said>) {
+        if !self.has_begun {
+            return;
+        }
+        self.end_heading(said);
+        let is_announced = self.name.is_some() || self.has_begun && self.kind == Kind::Index;
+        if is_announced && !self.has_digest {
+            said.push(Err(without_digest(self.name(), "no digest")));
+        }
+        *self = Self::new(self.kind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEX: &str = "b6a98d9ce9a2d9149288fa3df42d377c3e42737afdcdaf714e33c0a100b51060";
+
+    /// Names with lengths, and causes; `@` stands for a digest.
+    fn read(kind: Kind, text: &str) -> Vec<String> {
+        let (mut paragraph, mut said) = (Paragraph::new(kind), Vec::new());
+        for line in text.replace('@', HEX).lines() {
+            if !paragraph.line(line.as_bytes(), &mut said) && !line.is_empty() {
+                said.push(Err(without_digest(b"", "another form")));
+            }
+        }
+        paragraph.end(&mut said);
+        let shown = said.into_iter().map(|it| match it {
+            Ok(Parts { tag, name, size, .. }) => {
+                let text = |it: Vec<u8>| String::from_utf8(it).unwrap();
+                format!("{} {} {size:?}", text(tag), text(name.unwrap_or_default()))
+            }
+            Err(fault) => fault.to_string(),
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn line_passes_over_no_digest() {
+        for (kind, text, expected) in [
+            (Kind::Index, "Filename: a\nSize: 6\nSHA256: @\n\n", &["SHA256 a Some(6)"][..]),
+            (
+                Kind::Index,
+                "Filename: a\nSHA25: @\n",
+                &["a digest in a field that is not known", "no digest"],
+            ),
+            (Kind::Index, "Package: b\n", &["no digest"]),
+            (Kind::Index, "Filename: a\nFilename: b\nMD5sum: @\n", &["no digest", "MD5 b None"]),
+            (
+                Kind::Index,
+                "Filename: a\nDescription-md5: @\nSize: x\nSHA256: 00\n",
+                &["the length is not a number", "SHA256 a None"],
+            ),
+            (
+                Kind::Fields,
+                "Checksums-Sha256:\n @ 6 a\n @ 7 misc optional b\nX: y\n",
+                &["Sha256 a Some(6)", "Sha256 b Some(7)"],
+            ),
+            (
+                Kind::Fields,
+                "Files:\n zz a b\n zz 3 b\n",
+                &["not a digest, a length and a name", "MD5 b Some(3)"],
+            ),
+            (
+                Kind::Fields,
+                "SHA256:\nSHA25:\n @ 6 a\n",
+                &[
+                    "a heading without a digest below it",
+                    "a digest below a field that is not known",
+                ],
+            ),
+            (
+                Kind::Fields,
+                "Changes:\n * @ was wrong\n @ was it\nSHA256\n",
+                &["neither a field nor a line below one"],
+            ),
+            (Kind::Unknown, "SHA256:\n @ 6 a\n @  b\n", &["SHA256 a Some(6)", "another form"]),
+            (Kind::Unknown, "Files:\nX: y\nSHA256: no\n", &["another form", "another form"]),
+            (Kind::Unknown, "Filename: a\n", &["no digest"]),
+        ] {
+            assert_eq!(read(kind, text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Damage of a list is never silent: whatever byte changes, either the check fails, or it verifies the same files by the same digests.
+
+use std::collections::BTreeSet;
+use std::io::Cursor;
+use std::path::Path;
+use treewide_digests::{Algorithm, List, Reading};
+use treewide_files::Item;
+use treewide_files::Source;
+use treewide_files::check::{ListedFiles, Note};
+use treewide_files::digest::hex;
+use treewide_files::list::Lines;
+
+const FILES: [(&str, &[u8]); 2] = [("alpha.txt", b"hello\n"), ("beta.bin", b"bee\n")];
+
+const ARMOR: [&str; 2] = [
+    "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n",
+    "-----BEGIN PGP SIGNATURE-----\n\niQEzBAEBCgAdFiEEab/1\n=olY7\n-----END PGP SIGNATURE-----\n",
+];
+
+/// The name of a list, its beginning, the text about one file, and its end. `@NAME@` stands for the file's name, its length, or its
+/// digest by an algorithm.
+const FORMS: &[(&str, &str, &str, &str)] = &[
+    ("plain", "", "@sha256@  @name@\n", ""),
+    ("plain", "# a comment\n\n", "@blake3@  @name@\n", ""),
+    ("SHA256SUMS", "", "@sha256@ *@name@\n", ""),
+    ("plain", "", "@md5@  @name@\n", ""),
+    ("SHA1SUMS", "", "@sha1@  @name@\n", ""),
+    ("plain", "", "@sha512@  @name@\r\n", ""),
+    ("plain", "", "@sha256@  @name@\0", ""),
+    ("plain", "", "SHA256 (@name@) = @sha256@\n", ""),
+    ("plain", "", "BLAKE3 (@name@) = @blake3@\n", ""),
+    ("plain", "", "MD5 (@name@) = @md5@\nSIZE (@name@) = 12345678\n", ""),
+    ("plain", "", "SHA2-256(@name@)= @sha256@\n", ""),
+    ("plain", "", "sha256:@sha256@  @name@\n", ""),
+    ("plain", "", "{\"path\":\"@name@\",\"digest\":\"@blake3@\",\"bytes\":6,\"error\":null}\n", ""),
+    ("plain", "{\"assets\":[", "{\"name\":\"@name@\",\"digest\":\"sha256:@sha256@\"},", "{}]}\n"),
+    (
+        "plain",
+        "{\n\"tag\": \"v1\",\n\"assets\": [\n",
+        "{\n  \"name\": \"@name@\",\n  \"size\": @size@,\n  \"digest\": \"sha256:@sha256@\"\n},\n",
+        "{}]}\n",
+    ),
+    ("alpha.txt.sha256", "", "", "@sha256@\n"),
+    ("Release", "Origin: x\nSHA256:\n", " @sha256@ @size@ @name@\n", ""),
+    ("Release", "Origin: x\nMD5Sum:\n", " @md5@ @size@ @name@\n", "Date: y\n"),
+    ("x.dsc", "Format: 3.0\nChecksums-Sha256:\n", " @sha256@ @size@ @name@\n", "Homepage: y\n"),
+    ("plain", "Checksums-Sha256:\n", " @sha256@ @size@ @name@\n", ""),
+    (
+        "Packages",
+        "",
+        "Package: x\nFilename: @name@\nSize: @size@\nMD5sum: @md5@\nSHA256: @sha256@\nDescription-md5: 8d8f0a3c9f5e2f8d1c3f5a7b9d0e1f2a\n\n",
+        "",
+    ),
+    (
+        "plain",
+        "\nAlgorithm    Hash          Path\n---------    ----          ----\n",
+        "SHA256       @sha256@       @name@\n",
+        "\n",
+    ),
+    (
+        "plain",
+        "",
+        "SHA256 hash of @name@:\r\n@sha256@\r\nCertUtil: -hashfile command completed successfully.\r\n",
+        "",
+    ),
+    ("plain", ARMOR[0], "@sha256@  @name@\n", ARMOR[1]),
+    ("InRelease", ARMOR[0], "SHA256:\n @sha256@ @size@ @name@\n", ARMOR[1]),
+    ("manifest-sha256.txt", "", "@sha256@  data/@name@\n", ""),
+    (
+        ".cargo-checksum.json",
+        "{\"files\":{",
+        "\"@name@\":\"@sha256@\",",
+        "\"alpha.txt\":\"@sha256@\"},\"package\":\"@sha256@\"}",
+    ),
+];
+
+/// Digests of one file by all algorithms.
+fn digests(content: &[u8]) -> Vec<(Algorithm, String)> {
+    let of = |it: &Algorithm| match it.begin(content.len() as u64) {
+        Some(mut digester) => {
+            digester.update(content);
+            hex(&digester.finish())
+        }
+        None => treewide::hash(content).to_string(),
+    };
+    Algorithm::ALL.iter().map(|it| (*it, of(it))).collect()
+}
+
+fn filled(text: &str, name: &str, content: &[u8]) -> String {
+    let text = text.replace("@name@", name).replace("@size@", &content.len().to_string());
+    digests(content).iter().fold(text, |text, (algorithm, digest)| {
+        text.replace(&format!("@{}@", algorithm.name()), digest)
+    })
+}
+
+/// The files that a list verifies, and their digests. `None` if it fails.
+fn verified(
+    list: &Path,
+    bytes: &[u8],
+    right: &[Vec<(Algorithm, String)>],
+) -> Option<BTreeSet<(String, String)>> {
+    let lines = Lines::new(Cursor::new(bytes.to_vec()), false).unwrap();
+    let mut files = ListedFiles::new(lines, List::new(list, Reading::default()), false);
+    let mut found = BTreeSet::new();
+    while let Some(item) = files.next() {
+        match item {
+            Item::File(task) => {
+                let folder = list.parent().unwrap();
+                let name = task.path.to_str()?;
+                let name = name
+                    .strip_prefix(folder.to_str()?)
+                    .map_or(name, |it| it.trim_start_matches('/'));
+                let name = name.strip_prefix("data/").unwrap_or(name);
+                let at = FILES.iter().position(|(it, _)| *it == name)?;
+                let digest = hex(task.about.digest());
+                let is_right = |(algorithm, it): &(Algorithm, String)| {
+                    *it == digest && task.about.candidates().contains(algorithm)
+                };
+                if !right[at].iter().any(is_right)
+                    || task.about.size_wanted().is_some_and(|it| it != FILES[at].1.len() as u64)
+                {
+                    return None;
+                }
+                found.insert((name.to_owned(), digest));
+            }
+            Item::Note(Note::Malformed(line)) if !line.has_digest && !line.is_cut => {}
+            Item::Note(_) => return None,
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// What may happen to a byte, and the list after it.
+fn damaged(bytes: &[u8], at: usize) -> Vec<(&'static str, Vec<u8>)> {
+    let with = |middle: &[u8], rest: usize| [&bytes[..at], middle, &bytes[at + rest..]].concat();
+    let mut all = vec![
+        ("a deletion", with(b"", 1)),
+        ("a line end more", with(b"\n", 0)),
+        ("a line end", with(b"\n", 1)),
+    ];
+    all.extend((0..8).map(|bit| ("a flip", with(&[bytes[at] ^ 1 << bit], 1))));
+    // A list that ends with a line cannot say that there were more.
+    let is_end = |at: usize| at == 0 || matches!(bytes[at - 1], b'\r' | b'\n' | b'\0');
+    if !is_end(at) && !is_end(at + 1) {
+        all.push(("a cut", bytes[..at].to_vec()));
+    }
+    all
+}
+
+#[test]
+fn list_verifies_the_same_or_fails_whatever_byte_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bagit.txt"), "BagIt-Version: 1.0\n").unwrap();
+    let right = FILES.map(|(_, content)| digests(content));
+    let (mut cases, mut lost) = (0, Vec::new());
+    for (name, start, entry, end) in FORMS {
+        let of = |text: &str, at: usize| filled(text, FILES[at].0, FILES[at].1);
+        let text = [*start, &of(entry, 0), &of(entry, 1), &of(end, 0)].concat();
+        let path = folder.path().join(name);
+        let whole = verified(&path, text.as_bytes(), &right);
+        let whole = whole.unwrap_or_else(|| panic!("{name} fails:\n{text}"));
+        let bytes = text.as_bytes();
+        for at in 0..bytes.len() {
+            for (what, damaged) in damaged(bytes, at) {
+                cases += 1;
+                if verified(&path, &damaged, &right).is_some_and(|it| it != whole) {
+                    let damaged = String::from_utf8_lossy(&damaged);
+                    lost.push(format!("{name}: {what} at {at}:\n{damaged}"));
+                }
+            }
+        }
+    }
+    println!("damaged lists: {cases}");
+    assert!(
+        lost.is_empty(),
+        "{} lists lose a file, such as {}",
+        lost.len(),
+        lost[..lost.len().min(40)].join("\n")
+    );
+}
