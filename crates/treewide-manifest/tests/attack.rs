@@ -23,7 +23,7 @@ fn edit_index(tree: &Tree, edit: impl Fn(&str) -> String) {
     let text = fs::read_to_string(&path).unwrap();
     let edited = edit(&text);
     assert_ne!(edited, text, "the edit found nothing");
-    fs::write(path, edited).unwrap();
+    tree.forge_index(&edited);
 }
 
 /// Puts a line into the index, and counts it.

@@ -146,9 +146,8 @@ impl History {
             &format!("\"ctime\":{},", ctime(before)),
             &format!("\"ctime\":{},", ctime(&now)),
         );
-        let path = index_path(&self.tree.list());
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.replace(&line, &new)).unwrap();
+        let text = fs::read_to_string(index_path(&self.tree.list())).unwrap();
+        self.tree.forge_index(&text.replace(&line, &new));
     }
 
     fn step(&mut self) {

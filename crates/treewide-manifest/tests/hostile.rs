@@ -298,7 +298,7 @@ fn verify_ignores_forged_keys() {
         stamp.inode,
         stamp.device
     );
-    fs::write(&path, index.join("\n") + "\n").unwrap();
+    tree.forge_index(&index.join("\n"));
     assert_eq!(tree.quick().report.files_unread, 1, "as documented");
     assert_eq!(tree.verify().differences(), ["rot a"]);
     // An update keeps the old digest.
@@ -312,6 +312,31 @@ fn verify_ignores_forged_keys() {
     let accept = treewide_manifest::Globs::new(&["a"]).unwrap();
     tree.update_with(full().accept_rot(accept), Box::new(AllIsOld));
     assert!(tree.verify().is_fine());
+}
+
+/// By a wrong time, rot would look like a change; by a wrong day, what is to be read next would never be read.
+#[test]
+fn damage_to_any_byte_of_an_index_is_seen() {
+    let tree = Tree::new(&[("a", "1"), ("b/c", "22")]);
+    tree.snapshot();
+    let path = index_path(&tree.list());
+    let whole = fs::read(&path).unwrap();
+    let key = whole.windows(9).rposition(|it| it == b",\"check\":").unwrap();
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&path, &damaged).unwrap();
+        // Of a manifest whose last key has another name, nothing else is damaged.
+        let is_name = (key..key + 9).contains(&at);
+        let manifest = tree.manifest();
+        let mut records = manifest.records().unwrap();
+        while records.next().is_some() {}
+        let is_seen = !manifest.has_index() || records.damage().is_some();
+        assert!(is_name || is_seen, "byte {at}");
+    }
+    // The first manifests have no check.
+    fs::write(&path, [&whole[..key], b"}\n"].concat()).unwrap();
+    assert!(tree.quick().is_fine());
 }
 
 /// Nothing at all.
@@ -479,7 +504,7 @@ fn scrub_starves_nobody() {
     let path = index_path(&tree.list());
     let index = fs::read_to_string(&path).unwrap();
     let today = treewide_manifest::day::Day::today().to_string();
-    fs::write(&path, index.replace(&today, "2020-01-01")).unwrap();
+    tree.forge_index(&index.replace(&today, "2020-01-01"));
     let mut read = Vec::new();
     while fs::read_to_string(&path).unwrap().contains("2020-01-01") {
         // 12 bytes: two files, and a part of one that waits.

@@ -129,7 +129,7 @@ fn quick_sees_attributes_where_the_key_is_as_recorded() {
     let ctime = |stamp: treewide_files::Stamp| format!("\"ctime\":{}", stamp.ctime.unwrap());
     let line = text.lines().find(|line| line.contains("\"path\":\"a\"")).unwrap();
     let forged = text.replace(line, &line.replace(&ctime(before), &ctime(after)));
-    fs::write(index_path(&tree.list()), forged).unwrap();
+    tree.forge_index(&forged);
     assert_eq!(details(&tree, "a"), ["user.x \"1\" -> \"2\""; 2]);
     assert_eq!(tree.update().differences(), ["changed a"]);
     assert!(tree.quick().is_fine());
@@ -264,7 +264,7 @@ fn verify_notices_forged_attributes() {
     ] {
         let edited = text.replacen(from, to, 1);
         assert_ne!(edited, text);
-        fs::write(index_path(&tree.list()), edited).unwrap();
+        tree.forge_index(&edited);
         for said in [tree.verify(), tree.quick()] {
             assert!(!said.report.is_certain(), "{from} {to}");
         }

@@ -300,7 +300,7 @@ fn nothing_is_called_missing_or_equal_where_a_disk_may_be_off() {
     let (before, after) = index.split_once("{\"path\":\"a\"").unwrap();
     let (facts, rest) = after.split_once("\"mtime\":").unwrap();
     let rest = rest.split_once(',').unwrap().1;
-    folder.write("t.b3.tw", format!("{before}{{\"path\":\"a\"{facts}{rest}"));
+    folder.forge_index("t.b3.tw", &format!("{before}{{\"path\":\"a\"{facts}{rest}"));
     fs::remove_file(folder.join("t/a")).unwrap();
     folder
         .treewide("missing u t")

@@ -47,6 +47,13 @@ impl Folder {
         fs::write(path, content).unwrap();
     }
 
+    /// Writes the index of a manifest as a program does that knows the format, with the check of these bytes.
+    pub(crate) fn forge_index(&self, name: &str, text: &str) {
+        let key = ",\"check\":\"";
+        let (before, _) = text.rsplit_once(key).unwrap();
+        self.write(name, format!("{before}{key}{}\"}}\n", hex(before)));
+    }
+
     pub(crate) fn read(&self, name: impl AsRef<Path>) -> String {
         fs::read_to_string(self.join(name)).unwrap()
     }

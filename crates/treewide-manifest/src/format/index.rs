@@ -4,10 +4,11 @@
 //! {"treewide":"manifest 1","rules":{..},"fs":{..},"began":"2026-11-25T01:13:50Z"}
 //! {"path":"a.txt","type":"file","bytes":12,"mtime":..,"ctime":..,"ino":77,"dev":2050,"read":"2026-11-25"}
 //! {"path":"b","type":"link","target":"a.txt"}
-//! {"end":2,"files":1,"bytes":12,"list":"<hash of X.b3>","facts":"<hash>"}
+//! {"end":2,"files":1,"bytes":12,"list":"<hash of X.b3>","facts":"<hash>","check":"<hash of all bytes before this key>"}
 //! ```
 //!
-//! The last line binds it to its list. An index without one, or with that of another list, is not used.
+//! The last line binds it to its list. An index without one, or with that of another list, is not used. `check` shows damage also to
+//! times and numbers, which `facts` leaves out: by a wrong time, rot would look like a change.
 
 use crate::format::day::Day;
 use crate::format::facts::Facts as Digest;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use treewide::{Hash, OUT_LEN};
+use treewide::{Hash, Hasher, OUT_LEN};
 use treewide_files::digest::{hex, unhex};
 use treewide_files::list::read_line;
 
@@ -70,7 +71,13 @@ pub struct Trailer {
     /// Directories below the root where something was mounted, if anything below them is recorded, and such files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
+    /// The BLAKE3 hash of all bytes of the index before this key, in hex. The first manifests have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
 }
+
+/// What stands before the digits of [`Trailer::check`].
+const CHECK: &str = ",\"check\":\"";
 
 /// A place below a root where something was mounted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,6 +184,8 @@ pub(crate) struct IndexFile {
     line: Vec<u8>,
     usual: Usual,
     read: u64,
+    /// Of the lines so far.
+    hasher: Hasher,
 }
 
 impl IndexFile {
@@ -209,8 +218,8 @@ impl IndexFile {
         if trailer.list != list.to_hex().as_str() {
             return Err(OF_ANOTHER.into());
         }
-        let usual = Usual::default();
-        Ok(Self { header, trailer, lines, line, usual, read: 0 })
+        let hasher = Hasher::new().update(&line).clone();
+        Ok(Self { header, trailer, lines, line, usual: Usual::default(), read: 0, hasher })
     }
 
     /// The next record. `None` at the end.
@@ -229,12 +238,26 @@ impl IndexFile {
                     self.trailer.end
                 ));
             }
-            return Ok(None);
+            return self.check().map(|()| None);
         }
+        self.hasher.update(&self.line);
         if let Some(record) = self.usual.parse(&self.line) {
             return Ok(Some(Indexed { record, has_digest: false }));
         }
         parse(&self.line).map(Some).map_err(|cause| format!("line {number}: {cause}"))
+    }
+
+    /// Whether all bytes up to the check of the last line, which was read last, are those that were written.
+    fn check(&mut self) -> Result<(), String> {
+        let Some(check) = &self.trailer.check else { return Ok(()) };
+        let at = self.line.windows(CHECK.len()).rposition(|it| it == CHECK.as_bytes());
+        self.hasher.update(&self.line[..at.unwrap_or(0)]);
+        if self.hasher.finalize().to_hex().as_str() != check {
+            return Err(
+                "its bytes are not those that were written: it is damaged, or was edited".into()
+            );
+        }
+        Ok(())
     }
 }
 
@@ -444,8 +467,14 @@ impl Lines {
             list: list.to_hex().to_string(),
             facts: self.facts.clone().finish().to_hex().to_string(),
             mounts: self.mounts.clone(),
+            check: None,
         }
     }
+}
+
+/// Completes the last line: `before` has hashed all bytes of the index up to the `}` of a line without a check.
+pub(crate) fn end_of_check(before: &Hasher) -> String {
+    format!("{CHECK}{}\"}}\n", before.finalize())
 }
 
 fn push_number(to: &mut Vec<u8>, key: &str, number: impl itoa::Integer) {

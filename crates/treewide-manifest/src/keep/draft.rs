@@ -38,8 +38,9 @@ pub struct Draft {
     path: PathBuf,
     list: Replacement,
     index: Option<Replacement>,
-    /// Hash of the list so far, without `lines`.
+    /// Hashes of the list and of the index so far, without `lines` and `facts`.
     hasher: Hasher,
+    index_hasher: Hasher,
     /// Lines of the list, and of the index, that are not written yet.
     lines: Vec<u8>,
     facts: Vec<u8>,
@@ -126,6 +127,7 @@ impl Draft {
             list,
             index,
             hasher: Hasher::new(),
+            index_hasher: Hasher::new(),
             lines: Vec::new(),
             facts: Vec::new(),
             totals: None,
@@ -216,6 +218,7 @@ impl Draft {
         written.map_err(|error| Error::write(&self.path, error))?;
         self.lines.clear();
         if let Some(index) = &mut self.index {
+            self.index_hasher.update(&self.facts);
             let written = index.write_all(&self.facts);
             written.map_err(|error| Error::write(index_path(&self.path), error))?;
         }
@@ -229,7 +232,9 @@ impl Draft {
         let trailer = lines.trailer(&hash);
         let text = serde_json::to_string(&trailer)
             .map_err(|error| Error::write(&self.path, error.into()))?;
-        self.facts.extend_from_slice((text + "\n").as_bytes());
+        self.facts.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
+        self.write()?;
+        self.facts.extend_from_slice(index::end_of_check(&self.index_hasher).as_bytes());
         self.write()?;
         // Next to each other, as each waits for the disk.
         let (list, index) = (&mut self.list, &mut self.index);
