@@ -308,6 +308,12 @@ impl Parts {
         Ok(Self::of(parts, mode))
     }
 
+    /// Keeps the bytes of chunks that were cut, so that pieces of copies can be compared in any order.
+    #[pyo3(signature = ())]
+    fn _keep_cut_chunks(&self, py: Python<'_>) {
+        self.locked(py, |parts| *parts = parts.clone().keeping_cut_chunks());
+    }
+
     /// The parts of many inputs of the plain mode as one message.
     #[staticmethod]
     #[pyo3(signature = (parts, /))]

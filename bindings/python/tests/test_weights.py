@@ -1,7 +1,9 @@
 """`treewide.tensors.parts` and `merge`: full tensors from pieces in several processes. Nothing here needs PyTorch."""
 
 import itertools
+import json
 import random
+import struct
 
 import pytest
 from conftest import pattern
@@ -45,6 +47,7 @@ def test_random_shardings_give_the_digest_of_the_full_tensor():
         ]
         full = np.frombuffer(choice.randbytes(int(np.prod(shape)) * item), dtype=f"V{item}").reshape(shape)
         whole = Parts(full.nbytes)
+        whole._keep_cut_chunks()
         bodies = []
         for coordinate in itertools.product(*map(range, mesh)):
             local = full
@@ -134,16 +137,90 @@ def test_kinds_of_pieces():
         (Piece(np.zeros((2, 2), "u1"), (4,), (0,)), "x: a piece of"),
         (Piece(np.zeros((2, 2), "u1"), (3, 2), (2, 0)), "x: 2 indices from 2 on are outside of dimension 0"),
         (Piece(np.zeros((2, 2), "u1"), (3, 1 << 63), (0, 0)), "x: a tensor of"),
+        (Piece(np.zeros((4, 4), "u1"), (8, 8), (-1, 0)), r"x: a piece of \(4, 4\) at \(-1, 0\) does not fit"),
+        (Piece(np.zeros((4, 4), "u1"), (8, 8), (1 << 70, 0)), "x: a piece of .* does not fit"),
+        (Piece(np.zeros((4, 4), "u1"), (-4, -4), (0, 0)), "x: a tensor has no dimension of -4 items"),
+        (Piece(np.zeros((4, 4), "u1"), (4, 4), (0.5, 0)), "x: 'float' object cannot be interpreted as an integer"),
+        (
+            Piece(np.zeros((4, 4), "u1"), (4, 4), (0, 0), "a\tb\n"),
+            r"x: a type is made of letters, digits and _: 'a\\tb",
+        ),
+        (Piece(np.zeros((4, 4), "u1"), (4, 4), (0, 0), ""), "x: a type is made of letters, digits and _: ''"),
+        (Piece(np.zeros((4, 4), "u1"), (4, 4), (0, 0), "F64"), "x: an item of F64 has not 1 bytes"),
         (Piece(np.zeros(2, "M8[s]"), (2,), (0,)), "x: the type datetime64"),
         (Piece(np.zeros((4, 4), "u1")[:, :2], (4, 2), (0, 0)), "x: "),
         (Piece("text", (4,), (0,)), "x: "),
+        (Piece(memoryview(bytes(16)).cast("f"), (4,), (0,)), "x: the type of 4 bytes has no name"),
         ([], "x: a list of pieces is empty"),
+        ((b"a", (1,), (0,)), "x: give a Piece"),
+        (
+            [Piece(bytes(3000), (5000,), (0,)), Piece(bytes(3000), (5000,), (2000,))],
+            r"x: bytes 2000\.\.2048 are in two of its pieces: make an answer for each copy",
+        ),
+        (
+            [Piece(bytes(3000), (5000,), (0,)), Piece(b"a" * 3000, (5000,), (2000,))],
+            r"x: two of its pieces have other bytes in 2048\.\.3000",
+        ),
         ([Piece(b"a", (2,), (0,)), Piece(b"b", (3,), (1,))], "x: its pieces have several"),
     ],
 )
 def test_pieces_that_do_not_fit_are_named(piece, words):
     with pytest.raises((ValueError, TypeError, BufferError), match=words):
         parts({"x": piece})
+
+
+def test_whole_copies_are_compared_in_any_order():
+    data = pattern(8192)
+    for cut in (1024, 1500, 2048, 5120):
+        whole = parts({"x": Piece(data, (8192,), (0,))})
+        shards = [parts({"x": Piece(data[i:j], (8192,), (i,))}) for i, j in ((0, cut), (cut, 8192))]
+        orders = set(itertools.permutations([0, 1, 2, 1, 2]))
+        answers = [whole, *shards]
+        for order in orders:
+            assert merge(answers[i] for i in order)["x"].digest == digest(data), (cut, order)
+
+
+def altered(head, packed):
+    """An answer that someone changed, and whose checks fit."""
+    head = head if isinstance(head, bytes) else json.dumps(head).encode()
+    message = b"tw-pieces\x01" + struct.pack("<Q", len(head)) + head + packed
+    return message + digest(message)
+
+
+def test_altered_answers_are_refused():
+    known = Parts(4, object=digest(json.dumps(["x", "U8", [4]]).encode()))
+    known.hash(b"abcd", 0)
+    packed = Parts._pack([known])
+    assert merge([altered([["x", "U8", [4], [4], 1]], packed)]) == {"x": TensorDigest("U8", (4,), digest(b"abcd"))}
+    entries = [
+        5,
+        ["x"],
+        *([name, "U8", [4], [4], 1] for name in (["x"], {}, None, 5, "\ud800")),
+        *(["x", dtype, [4], [4], 1] for dtype in (["U8"], None, "", "U8\t\n")),
+        *(["x", "U8", shape, [4], 1] for shape in (4, "4", ["a"], [[4]], [10**30], [5], [4, 1], [])),
+        *(["x", "U8", [4], stored, 1] for stored in (4, "4", [4.0], [-4], [10**30], [10**12], [None], [True])),
+        *(["x", "U8", [4], [4], item] for item in ("ab", 1.5, None, [1], 0, -1, 2, 10**30)),
+        ["x", "U8", [-2, -2], [-2, -2], 1],
+        ["x", "F64", [7, 3], [4], 1],
+        ["x", "U8", [4], [10**4000] * 400, 1],
+        ["x", "U8", [1] * 99, [1] * 99, 4],
+    ]
+    heads = [*([it] for it in entries), 5, None, "abcde", {"a": 1}, b"{", b"[" * 200_000, b"\xff", [], entries[1:2] * 2]
+    heads += [b'[["x","U8",[4],[NaN],1]]', b'[["x","U8",[4],[' + b"9" * 5000 + b"],1]]"]
+    for head in heads:
+        with pytest.raises(ValueError, match=r"."):
+            merge([altered(head, packed)])
+
+
+def test_an_answer_is_any_buffer():
+    answer = parts({"x": Piece(b"abc", (3,), (0,))})
+    for it in (bytearray(answer), memoryview(answer), ("rank 0", bytearray(answer))):
+        assert merge([it]) == merge([answer])
+    for wrong in ("text", None, 5, ("a",), ("a", answer, 1), [1]):
+        with pytest.raises(TypeError, match="an answer is what `parts` returned"):
+            merge([wrong])
+    shape = (np.int64(4), np.int64(4))
+    assert merge([parts({"x": Piece(np.zeros((4, 4), "u1"), shape, (np.int64(0), 0))})])["x"].shape == (4, 4)
 
 
 def test_answers_that_do_not_belong_together_are_refused():

@@ -3,26 +3,31 @@
 `python weights_ranks.py RANKS` starts that many processes. It prints a line for each layout, and `passed` at the end.
 """
 
+import gc
 import os
 import sys
 import tempfile
-import threading
+import time
 import warnings
+import weakref
 from datetime import timedelta
+from unittest import mock
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as funcol
 import torch.multiprocessing as mp
 import treewide
 from safetensors.torch import save_file
 from torch import nn
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.distributed.tensor.placement_types import _StridedShard
 from treewide._tensors import collective
+from treewide._tensors.local import bytes_of
 from treewide.safetensors import tensors
 from treewide.tensors import fingerprint, merge, write_list
 from treewide.torch import digests, parts, verify
@@ -88,7 +93,7 @@ class Ranks:
         found = digests(state, **options)
         sent = torch.tensor(sum(collective.sent.values()))
         dist.all_reduce(sent)
-        expected = {name: treewide.digest(collective.bytes_of(it)) for name, it in full.items()}
+        expected = {name: treewide.digest(bytes_of(it)) for name, it in full.items()}
         assert {name: it.digest for name, it in found.items()} == expected, layout
         assert all(found[name].shape == tuple(it.shape) for name, it in full.items()), layout
         if self.rank == 0:
@@ -101,10 +106,10 @@ class Ranks:
         self.layouts += 1
         return found
 
-    def refuse(self, layout, make, *words):
+    def refuse(self, layout, make, *words, call=digests, **options):
         """All ranks raise the same text."""
         try:
-            digests(make())
+            call(make(), **options)
         except ValueError as error:
             text = str(error)
         else:
@@ -116,7 +121,10 @@ class Ranks:
         self.layouts += 1
 
     def distribute(self, full, *placements):
-        return {name: distribute_tensor(it, self.mesh, placements) for name, it in full.items()}
+        return self.distribute_on(self.mesh, full, *placements)
+
+    def distribute_on(self, mesh, full, *placements):
+        return {name: distribute_tensor(it, mesh, placements) for name, it in full.items()}
 
     def by_hand(self, full, placement, **options):
         """Shards of types and cuts that the collectives of DTensor do not take."""
@@ -237,6 +245,12 @@ def of_meshes(ranks):
     fully_shard(made, mesh=init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicate", "shard")))
     ranks.check("HSDP", made, full, 35284)
     ranks.check("HSDP, the first copy", made, full, 21600, replicas="first")
+    groups = [dist.new_group([0, 1]), dist.new_group([2, 3])]
+    for replicas in ("check", "first"):
+        found = digests(made, group=groups[ranks.rank // 2], replicas=replicas)
+        assert {name: it.digest for name, it in found.items()} == {
+            name: treewide.digest(it) for name, it in full.items()
+        }
     two = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
     by_layer = {"up": ColwiseParallel(), "down": RowwiseParallel()}
     for hidden in (328, 330):
@@ -252,6 +266,11 @@ def of_meshes(ranks):
     for layer in made.layers:
         parallelize_module(layer, two["tp"], by_layer)
     ranks.check("TP in two groups", made, full, 610456)
+    # A whole copy on one rank, and another one in shards whose cuts lie in chunks.
+    full = {"w": torch.arange(1001 * 3, dtype=torch.int32).view(1001, 3)}
+    three = DeviceMesh("cpu", [1, 2, 3])
+    placed = ranks.distribute_on(three, full, Shard(0)) if ranks.rank else full
+    ranks.check("plain on rank 0, and sharded", placed, full)
 
 
 def of_faults(ranks):
@@ -280,31 +299,104 @@ def of_faults(ranks):
         "other names of a DTensor", lambda: {("v" if ranks.rank else "w"): of_local(flipped(), Replicate())}, "mesh"
     )
     ranks.refuse("-0.0 and 0.0", lambda: {"w": torch.tensor([-0.0 if ranks.rank else 0.0])}, "w: bytes 0..4")
-    big = {f"w{i}": torch.ones(2000, 2000) for i in range(8)}
-    stop = threading.Event()
 
-    def change():
-        while not stop.is_set():
-            for it in big.values():
-                it.add_(1)
+    def changing(tensor):
+        tensor.add_(ranks.rank == last)
+        return bytes_of(tensor)
 
-    thread = threading.Thread(target=change)
-    thread.start()
-    try:
-        ranks.refuse("changed while it is hashed", lambda: big, "changed while it was hashed")
-    finally:
-        stop.set()
-        thread.join()
+    with mock.patch.object(collective, "bytes_of", changing):
+        ranks.refuse("changed while it is hashed", lambda: {"w": one.clone()}, f"rank {last}: w: ", "changed while")
+
+
+def of_lonely_faults(ranks):
+    """A failure of one rank is an error on all of them, and soon."""
+    last = ranks.world - 1
+    is_last = ranks.rank == last
+    one = torch.randn(60, 100)
+    full = {"w": one, "v": one + 1}
+    columns, by_row = ranks.distribute(full, Shard(1)), ranks.distribute(full, Shard(0))
+
+    def out_of_memory(*given, **options):
+        raise MemoryError
+
+    here = f"rank {last}: "
+    ranks.refuse("a model of a wrong type", lambda: None if is_last else full, here, "a model is a module or a mapping")
+    ranks.refuse("a number as a name", lambda: {1: one} if is_last else full, here, "is a string: 1")
+    ranks.refuse("nested dicts", lambda: {"model": full} if is_last else full, here, "model is dict: pass its tensors")
+    failing = nn.Linear(3, 3)
+    failing.register_state_dict_pre_hook(lambda *_: out_of_memory())
+    ranks.refuse("a module that fails", lambda: failing if is_last else full, here, "MemoryError")
+    for name in ("_hash", "_message", "_merged"):
+        with mock.patch.object(collective, name, out_of_memory if is_last else getattr(collective, name)):
+            ranks.refuse(f"no memory in {name}", lambda: full, here, "MemoryError")
+            ranks.refuse(f"no memory in {name}, by rows", lambda: columns, here, "MemoryError", rows="redistribute")
+    for rows in ("exchange", "redistribute"):
+        less = {"w": columns["w"]} if is_last else columns
+        ranks.refuse(f"a tensor that one rank lacks, {rows}", lambda less=less: less, "v is on a mesh with", rows=rows)
+        mixed = by_row if is_last else columns
+        ranks.refuse(f"other placements, {rows}", lambda it=mixed: it, "or with other placements", rows=rows)
+    for option in ("replicas", "rows"):
+        ranks.refuse(f"a wrong word for {option}", lambda: full, f"{option} is one of", **{option: "frist"})
+    ranks.refuse(
+        "other arguments", lambda: full, "other arguments: rank 0 has", replicas="first" if is_last else "check"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.tensors.b3")
+        if not is_last:
+            write_list(path, {})
+        ranks.refuse(
+            "a list that one rank lacks", lambda: path, here, "model.tensors.b3", call=lambda path: verify(full, path)
+        )
+    # A mesh whose coordinates are not in the order of its group.
+    backwards = DeviceMesh("cpu", list(reversed(range(ranks.world))))
+    ranks.refuse(
+        "a mesh that runs backwards", lambda: {"w": distribute_tensor(one, backwards, [Shard(0)])}, "ascending"
+    )
+    # Ranks outside of the mesh of a tensor have none of its bytes.
+    part = DeviceMesh("cpu", list(range(1, ranks.world)))
+    if ranks.rank:
+        placed = distribute_tensor(one, part, [Shard(1)])
+    else:
+        placed = DTensor.from_local(torch.empty(0), part, [Shard(1)], run_check=False, shape=(60, 100), stride=(100, 1))
+    for options in ({}, {"replicas": "first"}, {"rows": "redistribute"}):
+        ranks.check(f"a mesh without rank 0, {options}", {"w": placed}, {"w": one}, **options)
+        mixed = {"w": placed if ranks.rank else one}
+        ranks.check(f"plain on rank 0, and sharded, {options}", mixed, {"w": one}, **options)
+    with torch.inference_mode():
+        made = torch.arange(5000.0)
+        inside = {**columns, "made": made}
+        for rows in ("exchange", "redistribute"):
+            ranks.check(f"in inference mode, {rows}", inside, {**full, "made": made}, rows=rows)
+    waiting = funcol.all_reduce(torch.ones(40), "sum", dist.group.WORLD)
+    ranks.check("a collective at work", {"w": waiting}, {"w": torch.full((40,), float(ranks.world))})
+    # One tensor at a time is redistributed.
+    held = []
+    by_rows = collective._by_rows
+
+    def counting(tensor):
+        gc.collect()
+        assert not any(it() is not None for it in held), "what was redistributed before is still there"
+        made = by_rows(tensor)
+        held.append(weakref.ref(made))
+        return made
+
+    with mock.patch.object(collective, "_by_rows", counting):
+        many = {f"w{i}": torch.randn(40, 40) for i in range(5)}
+        ranks.check("one tensor at a time", ranks.distribute(many, Shard(1)), many, rows="redistribute")
+    assert len(held) == 5
 
 
 def main(rank, world, port):
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
-    dist.init_process_group("gloo", rank=rank, world_size=world, timeout=timedelta(seconds=120))
+    dist.init_process_group("gloo", rank=rank, world_size=world, timeout=timedelta(seconds=60))
     torch.manual_seed(1)
     ranks = Ranks(rank, world)
     of_tensors(ranks)
     of_models(ranks)
     of_faults(ranks)
+    began = time.monotonic()
+    of_lonely_faults(ranks)
+    assert time.monotonic() - began < 60, "a rank waited"
     dist.barrier()
     if rank == 0:
         print(f"weights: {ranks.layouts} cases, passed with {world} ranks", flush=True)

@@ -92,3 +92,25 @@ fn hasher_allocates_one_buffer_for_a_stream() {
         assert_eq!(none, (0, 0), "{name}: without a buffer");
     }
 }
+
+#[cfg(feature = "std")]
+#[test]
+fn parts_hold_a_chunk_only_until_it_is_whole() {
+    use treewide::parts::Parts;
+    let input = [7; 300 * CHUNK_LEN];
+    let hashed = |mut parts: Parts| {
+        for (number, piece) in input.chunks(1500).enumerate() {
+            parts.hash(piece, 1500 * number as u64).expect("inside");
+        }
+        parts
+    };
+    let held = |parts: &Parts| allocated(|| _ = parts.clone()).1;
+    let fresh = || Parts::new(input.len() as u64, treewide::Mode::PLAIN);
+    let parts = hashed(fresh());
+    assert!(held(&parts) < input.len() / 5, "{} bytes", held(&parts));
+    // Unless it is asked to, and then until its parts are merged.
+    let mut parts = hashed(fresh().keeping_cut_chunks());
+    assert!(held(&parts) > input.len() / 2, "{} bytes", held(&parts));
+    parts.compact();
+    assert!(held(&parts) < 2000, "{} bytes", held(&parts));
+}

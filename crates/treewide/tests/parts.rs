@@ -281,7 +281,7 @@ fn bytes_inside_of_a_chunk_are_compared() {
     let error = parts.hash(&input[1300..4096], 1300).expect_err("the chunk was another one");
     assert!(matches!(&error, AbsorbError::Clash { here, .. } if here.contains(&1100)), "{error}");
     // With bytes that completed a chunk: of replicas, one that was cut in the same place.
-    let mut replicas = fresh();
+    let mut replicas = fresh().keeping_cut_chunks();
     for range in [0..1500, 0..1500, 1500..5000, 1500..5000] {
         let mut one = fresh();
         one.hash(slice(&input, &range), range.start).unwrap();
@@ -292,12 +292,63 @@ fn bytes_inside_of_a_chunk_are_compared() {
     one.hash(&wrong[1100..1900], 1100).unwrap();
     let error = replicas.absorb(&one).expect_err("two bytes differ");
     assert_eq!(error, AbsorbError::Clash { here: 1100..1201, there: 1100..1201 });
-    // What is forgotten is missing, with the rest of its chunk.
+    // What is forgotten is missing, with the rest of its chunk. Beyond the end is nothing to forget.
+    parts.forget(5000..5001);
     parts.forget(1100..1101);
     assert!(parts.missing().iter().any(|gap| gap.start <= 1100 && gap.end > 1300));
     parts.hash(&input, 0).unwrap();
     assert_eq!(parts.finish().unwrap(), hash(&input));
     Tally::new("parts/bytes inside of a chunk are compared").case();
+}
+
+#[test]
+fn what_was_compared_does_not_wait_again() {
+    let input = pattern(8 * CHUNK_LEN);
+    let mut parts = worker(&Mode::Hash, &input, &(0..8 * CHUNK));
+    for chunks in [2..4, 0..2, 2..4, 3..4] {
+        let range = chunks.start * CHUNK..chunks.end * CHUNK;
+        parts.absorb(&worker(&Mode::Hash, &input, &range)).unwrap();
+    }
+    // The half of a node that was compared has no sibling yet.
+    assert_eq!(parts.unchecked(), [3 * CHUNK..4 * CHUNK]);
+    // What was compared is forgotten with the parts above it, and a merged part hides it.
+    parts.compact();
+    assert_eq!(parts.unchecked(), [3 * CHUNK..4 * CHUNK]);
+    parts.forget(0..1);
+    assert_eq!((parts.unchecked(), parts.missing()), (vec![], vec![0..4 * CHUNK]));
+}
+
+#[test]
+fn whole_copies_in_any_order_are_compared() {
+    let mut tally = Tally::new("parts/whole copies in any order are compared");
+    let mut random = Random::new(76);
+    let mut check = |input: &[u8], copies: &[Vec<Range<u64>>], random: &mut Random| {
+        let mut ranges = copies.concat();
+        for i in (1..ranges.len()).rev() {
+            ranges.swap(i, random.below(i + 1));
+        }
+        let total = input.len() as u64;
+        let mode = Mode::Hash;
+        let mut whole = Parts::new(total, mode.mode()).of_object(b"object").keeping_cut_chunks();
+        ranges.iter().for_each(|range| _ = whole.absorb(&worker(&mode, input, range)).unwrap());
+        assert_eq!((whole.unchecked(), whole.missing()), (vec![], vec![]), "{ranges:?}");
+        assert_eq!(whole.finish().unwrap(), hash(input));
+        tally.case();
+    };
+    // A whole, and two replicas of two shards.
+    for cut in [1024, 1500, 2048, 3072, 5120] {
+        let two = vec![0..cut, cut..8192];
+        for _ in 0..40 {
+            check(&pattern(8192), &[vec![0..8192, 0..8192], two.clone(), two.clone()], &mut random);
+        }
+    }
+    for _ in 0..rounds(600) {
+        let len = random.length(30_000).max(1);
+        let input = random.bytes(len);
+        let copies: Vec<_> =
+            (0..=random.below(4)).map(|_| random_cuts(&mut random, len as u64)).collect();
+        check(&input, &copies, &mut random);
+    }
 }
 
 #[test]

@@ -655,7 +655,7 @@ class Parts:
     def hash(self, data: Bytes, at: int, /) -> tuple[int, int]:
         """Hash the bytes that stand at byte `at` of the input, and add their parts.
 
-        The range may begin and end anywhere: the bytes of a chunk that was cut are kept, to compare copies. Returns how
+        The range may begin and end anywhere: the bytes of a chunk that was cut are held until it is whole. Returns how
         many bytes were new, and how many were there already, and were the same. Raises `ValueError` if the range
         reaches beyond the end of the input; `Clash` if bytes that were there have another value. Nothing is added then.
         """
@@ -702,6 +702,7 @@ class Parts:
         Bytes of chunks that are not whole are in them as they are: at most 1,023 at each end of a range.
         """
 
+    def _keep_cut_chunks(self) -> None: ...
     @staticmethod
     def _pack(parts: list[Parts], /) -> bytes: ...
     @staticmethod

@@ -47,9 +47,9 @@ def digests(
     them: replicas that differ, with their range and ranks; types or shapes on which ranks do not agree; `Partial`,
     meta and sparse tensors; subclasses of libraries; a tensor that changed while it was hashed.
     """
-    from treewide._tensors import collective
+    from treewide._tensors import collective, local
 
-    return collective.digests_of(collective.state_of(model), group, replicas, rows)
+    return collective.digests_of(lambda: local.state_of(model), group, replicas, rows)
 
 
 def parts(model: "torch.nn.Module | _Mapping[str, torch.Tensor]", /) -> bytes:
@@ -57,9 +57,9 @@ def parts(model: "torch.nn.Module | _Mapping[str, torch.Tensor]", /) -> bytes:
 
     Raises as `digests`.
     """
-    from treewide._tensors import collective
+    from treewide._tensors import collective, local
 
-    return collective.parts_of(collective.state_of(model))
+    return collective.parts_of(local.state_of(model))
 
 
 def verify(
@@ -73,8 +73,17 @@ def verify(
 ) -> _Report:
     """Compare a model with the digests that are expected: a mapping, or the path of a `.tensors.b3`.
 
-    All ranks of `group` call it. The report is true if nothing differs. Raises as `digests`; `OSError` or `ValueError`
-    that names the list if it cannot be read.
+    All ranks of `group` call it. The report is true if nothing differs. Raises as `digests`. A list that a rank cannot
+    read is a `ValueError` on all ranks, which names the list; without a group, it is `OSError` or `ValueError`.
     """
-    wanted = expected if isinstance(expected, _Mapping) else _read_list(expected)
-    return _compare(wanted, digests(model, group=group, replicas=replicas, rows=rows))
+    from treewide._tensors import collective, local
+
+    wanted: _Mapping[str, _TensorDigest] = {}
+
+    def state() -> "dict[str, torch.Tensor]":
+        nonlocal wanted
+        wanted = expected if isinstance(expected, _Mapping) else _read_list(expected)
+        return local.state_of(model)
+
+    found = collective.digests_of(state, group, replicas, rows)
+    return _compare(wanted, found)

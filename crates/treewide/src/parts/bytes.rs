@@ -107,7 +107,8 @@ impl Parts {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let (count, waiting) = (self.nodes.tops().count(), self.nodes.pending().count());
+        let pending: Vec<_> = self.nodes.pending(self.total).collect();
+        let (count, waiting) = (self.nodes.tops().count(), pending.len());
         let fragments: usize = self.fragments.iter().map(|it| FRAGMENT + it.bytes.len()).sum();
         out.reserve(BODY + self.object.len() + PART * (count + waiting) + fragments + OUT_LEN);
         out.extend(self.total.to_le_bytes());
@@ -116,7 +117,7 @@ impl Parts {
         out.extend((waiting as u64).to_le_bytes());
         out.extend((fragments as u64).to_le_bytes());
         out.extend(&self.object);
-        for (range, cv) in self.nodes.tops().chain(self.nodes.pending()) {
+        for (range, cv) in self.nodes.tops().chain(pending) {
             out.extend(range.start.to_le_bytes());
             out.extend((range.end - range.start).to_le_bytes());
             out.extend(cv);

@@ -1,6 +1,6 @@
 //! Bytes of incomplete chunks: runs that begin or end inside a chunk leave them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::spec::CHUNK_LEN;
@@ -25,16 +25,15 @@ impl Fragment {
 pub(super) struct Fragments {
     /// By the start of the chunk.
     chunks: BTreeMap<u64, Vec<Fragment>>,
-    /// Bytes of chunks that became whole: other fragments of them are compared with these.
+    /// Bytes of chunks that became whole, if `keep`: other fragments of them are compared with these.
     whole: BTreeMap<u64, Vec<u8>>,
+    pub(super) keep: bool,
 }
 
 /// Chunks that fragments were added to: their fragments from now on.
 #[derive(Default)]
 pub(super) struct Joined {
     chunks: BTreeMap<u64, Vec<Fragment>>,
-    /// Whole chunks, if some of their bytes came again.
-    again: BTreeSet<u64>,
 }
 
 impl Fragments {
@@ -44,7 +43,7 @@ impl Fragments {
         for fragment in fragments {
             chunks.entry(chunk_of(fragment.start)).or_default().push(fragment);
         }
-        Self { chunks, whole: BTreeMap::new() }
+        Self { chunks, ..Self::default() }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Fragment> {
@@ -71,7 +70,6 @@ impl Fragments {
     ) -> Result<(), Range<u64>> {
         let chunk = chunk_of(start);
         if let Some(whole) = self.whole.get(&chunk) {
-            joined.again.insert(chunk);
             return equal((chunk, whole), (start, bytes));
         }
         let held = joined.chunks.entry(chunk);
@@ -97,17 +95,11 @@ impl Fragments {
         Ok(())
     }
 
-    /// The whole chunks that got some of their bytes again.
-    pub(super) fn again(&self, joined: &Joined) -> impl Iterator<Item = (Range<u64>, &[u8])> {
-        joined.again.iter().map(|chunk| {
-            let bytes = &self.whole[chunk][..];
-            (*chunk..*chunk + bytes.len() as u64, bytes)
-        })
-    }
-
-    /// Puts what was joined in its place, and keeps the chunks that became whole by it.
+    /// Puts what was joined in its place. The chunks that became whole by it are nodes now.
     pub(super) fn set(&mut self, joined: Joined, whole: Vec<Fragment>) {
-        self.whole.extend(whole.into_iter().map(|chunk| (chunk.start, chunk.bytes)));
+        if self.keep {
+            self.whole.extend(whole.into_iter().map(|chunk| (chunk.start, chunk.bytes)));
+        }
         for (chunk, fragments) in joined.chunks {
             if fragments.is_empty() {
                 self.chunks.remove(&chunk);
@@ -117,11 +109,16 @@ impl Fragments {
         }
     }
 
-    /// Forgets the fragments of each chunk that touches a range which is not empty.
-    pub(super) fn forget(&mut self, range: &Range<u64>) {
+    /// Forgets the fragments of each chunk that touches a range which is not empty, and the whole chunks that are nodes
+    /// no more.
+    pub(super) fn forget(&mut self, range: &Range<u64>, is_node: impl Fn(u64) -> bool) {
         let touching: Vec<u64> = self.chunks(&(chunk_of(range.start)..range.end)).collect();
         touching.iter().for_each(|chunk| _ = self.chunks.remove(chunk));
-        // More than the range may be forgotten with its nodes.
+        self.whole.retain(|chunk, _| is_node(*chunk));
+    }
+
+    /// Forgets the chunks that became whole.
+    pub(super) fn forget_whole(&mut self) {
         self.whole.clear();
     }
 }

@@ -24,7 +24,7 @@ const CHUNK: u64 = CHUNK_LEN as u64;
 /// Parts of an input that are hashed so far, in no particular order.
 ///
 /// It holds 56 bytes for each part, in a map. [`compact`](Self::compact) merges neighbours. Of a chunk that was cut it
-/// holds the bytes.
+/// holds the bytes until the chunk is whole.
 #[derive(Clone)]
 pub struct Parts {
     pub(super) total: u64,
@@ -70,6 +70,15 @@ impl Parts {
         self
     }
 
+    /// Keeps the bytes of a chunk that was cut also when it is whole: up to 1 KiB for each cut between two workers. So
+    /// copies of its pieces can be compared in any order, where several workers hash the same bytes. Without it, pieces
+    /// that come when the chunk is whole wait until all of the chunk is there again.
+    #[must_use]
+    pub fn keeping_cut_chunks(mut self) -> Self {
+        self.fragments.keep = true;
+        self
+    }
+
     /// Bytes of the whole input.
     pub fn total(&self) -> u64 {
         self.total
@@ -87,8 +96,8 @@ impl Parts {
 
     /// Hashes the bytes that stand at byte `at` of the input, on the calling thread, and adds their parts.
     ///
-    /// The range may begin and end anywhere. The bytes of a chunk that was cut are kept, also when the chunk is whole, so that
-    /// copies of them can be compared: up to 1 KiB for each end of a range.
+    /// The range may begin and end anywhere. The bytes of a chunk that was cut are held until the chunk is whole: at most
+    /// 1,023 at each end of a range.
     ///
     /// # Errors
     /// - [`AbsorbError::Cut`] if the bytes reach beyond the end of the input.
@@ -181,7 +190,7 @@ impl Parts {
         if other.object != self.object {
             return Err(AbsorbError::Object);
         }
-        let waiting = other.nodes.pending().map(|(range, cv)| Part { range, cv });
+        let waiting = other.nodes.pending(other.total).map(|(range, cv)| Part { range, cv });
         let fragments = other.fragments.iter().map(|it| (it.start, it.bytes.as_slice()));
         self.add(Addition {
             nodes: other.iter().collect(),
@@ -200,9 +209,13 @@ impl Parts {
         let mut touched: BTreeSet<u64> = below.collect();
         let mut joined = Joined::default();
         let clash = |range: Range<u64>| AbsorbError::Clash { here: range.clone(), there: range };
+        let mut compared = Vec::new();
         for (chunk, bytes) in held {
             self.fragments.join(&mut joined, chunk, bytes).map_err(clash)?;
             joined.drop_chunk(chunk);
+            if self.fragments.keep {
+                compared.push(Fragment { start: chunk, bytes: bytes.to_vec() });
+            }
         }
         for (start, bytes) in fragments {
             self.fragments.join(&mut joined, start, bytes).map_err(clash)?;
@@ -210,12 +223,11 @@ impl Parts {
         touched.extend(joined.chunks());
         let before = self.loose(&touched);
         let mut chunks = Runs::new(&self.mode, self.total);
-        let whole = joined.take_whole(self.total);
+        let mut whole = joined.take_whole(self.total);
         whole.iter().for_each(|chunk| chunks.node(chunk.range(), &chunk.bytes));
-        // A chunk that was compared by its bytes also serves to compare its sibling.
-        self.fragments.again(&joined).for_each(|(range, bytes)| chunks.node(range, bytes));
         nodes.extend(chunks.finish());
         let added = self.nodes.add(self.total, &self.mode, nodes, waiting)?;
+        whole.append(&mut compared);
         self.fragments.set(joined, whole);
         // What was held is new no more when its chunk is whole.
         let new = added.new + self.loose(&touched) - before;
@@ -252,7 +264,7 @@ impl Parts {
     /// some bytes of a chunk. The digest uses the whole.
     pub fn unchecked(&self) -> Vec<Range<u64>> {
         let held = self.fragments.iter().filter(|it| self.nodes.has(it.start));
-        let pending = self.nodes.pending().map(|(range, _)| range);
+        let pending = self.nodes.pending(self.total).map(|(range, _)| range);
         let mut all: Vec<_> = pending.chain(held.map(Fragment::range)).collect();
         all.sort_unstable_by_key(|range| (range.start, range.end));
         all
@@ -261,9 +273,10 @@ impl Parts {
     /// Forgets everything that is known of `range`: each part that touches it, and the bytes held of its chunks. [`missing`](Self::missing) then has at
     /// least this range.
     pub fn forget(&mut self, range: Range<u64>) {
+        let range = range.start..range.end.min(self.total);
         if range.start < range.end {
             self.nodes.forget(&range);
-            self.fragments.forget(&range);
+            self.fragments.forget(&range, |chunk| self.nodes.has(chunk));
         }
     }
 
@@ -271,6 +284,8 @@ impl Parts {
     /// only compared when all of it is there again.
     pub fn compact(&mut self) {
         self.nodes.compact(self.total, &self.mode);
+        // Their nodes may be merged.
+        self.fragments.forget_whole();
     }
 
     /// Returns the digest of the whole input.

@@ -1,12 +1,12 @@
-//! The nodes that are known: `tops`, which do not overlap, and `pending` ones below them, which wait for their siblings to
-//! be compared with the top.
+//! The nodes that are known: `tops`, which do not overlap, and those `below` them, which were hashed with other cuts.
 //!
 //! ```text
 //! tops      [        A        ] [B] [C]      the digest comes from these
-//! pending        [D]                         D's sibling will show whether A is right
+//! below          [D]                         pending: D's sibling will show whether A is right
 //! ```
 //!
-//! Two pending siblings never stand next to each other: they become their parent.
+//! Two siblings make their parent, which is compared if it is known, and else is known from then on. So a node below is
+//! compared as soon as its sibling is there. It stays, and when it comes again, it has nothing to wait for.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,13 +27,13 @@ pub(super) struct Nodes {
     /// By start: the end, and the value.
     tops: BTreeMap<u64, (u64, ChainingValue)>,
     /// By start and end.
-    pending: BTreeMap<(u64, u64), ChainingValue>,
+    below: BTreeMap<(u64, u64), ChainingValue>,
 }
 
 /// What was in a place before, to take a change back.
 enum Undo {
     Top(u64, Option<(u64, ChainingValue)>),
-    Pending((u64, u64), Option<ChainingValue>),
+    Below((u64, u64)),
 }
 
 /// A change that is whole or did not happen.
@@ -58,15 +58,24 @@ impl Nodes {
         self.tops.iter().map(|(start, (end, cv))| (*start..*end, *cv))
     }
 
-    pub(super) fn pending(&self) -> impl Iterator<Item = (Range<u64>, ChainingValue)> + '_ {
-        self.pending.iter().map(|((start, end), cv)| (*start..*end, *cv))
+    /// The nodes below tops that wait for their sibling to be compared.
+    pub(super) fn pending(
+        &self,
+        total: u64,
+    ) -> impl Iterator<Item = (Range<u64>, ChainingValue)> + '_ {
+        let all = self.below.iter().map(|((start, end), cv)| (*start..*end, *cv));
+        all.filter(move |(range, _)| {
+            // What is below another node has a sibling.
+            let (other, _) = sibling(range, total);
+            !self.below.contains_key(&(other.start, other.end))
+        })
     }
 
     /// From parts that `bytes` has checked.
     pub(super) fn from_sorted(tops: Vec<Part>, pending: Vec<Part>) -> Self {
         let tops = tops.into_iter().map(|part| (part.range.start, (part.range.end, part.cv)));
         let pending = pending.into_iter().map(|part| ((part.range.start, part.range.end), part.cv));
-        Self { tops: tops.collect(), pending: pending.collect() }
+        Self { tops: tops.collect(), below: pending.collect() }
     }
 
     /// Adds nodes, and then the ones that wait below them; all of them, or none.
@@ -116,15 +125,17 @@ impl Nodes {
     pub(super) fn forget(&mut self, range: &Range<u64>) {
         for start in self.touching(range) {
             let (end, _) = self.tops.remove(&start).expect("it was there");
-            // Nothing may wait below a node that is gone.
-            let below = self.pending.range((start, 0)..(end, 0));
+            // Nothing may be known below a node that is gone.
+            let below = self.below.range((start, 0)..(end, 0));
             let below: Vec<_> = below.map(|(key, _)| *key).collect();
-            below.iter().for_each(|key| _ = self.pending.remove(key));
+            below.iter().for_each(|key| _ = self.below.remove(key));
         }
     }
 
-    /// Merges siblings, except for the two below the root.
+    /// Merges siblings, except for the two below the root, and forgets what was compared below them.
     pub(super) fn compact(&mut self, total: u64, mode: &Mode) {
+        let pending = self.pending(total).map(|(range, cv)| ((range.start, range.end), cv));
+        self.below = pending.collect();
         let mut merged: Vec<(u64, (u64, ChainingValue))> = Vec::new();
         for (start, (end, cv)) in std::mem::take(&mut self.tops) {
             let (mut range, mut cv) = (start..end, cv);
@@ -186,13 +197,9 @@ impl Change<'_> {
         self.undo.push(Undo::Top(start, before));
     }
 
-    fn set_pending(&mut self, key: (u64, u64), cv: Option<ChainingValue>) {
-        let pending = &mut self.nodes.pending;
-        let before = match cv {
-            Some(cv) => pending.insert(key, cv),
-            None => pending.remove(&key),
-        };
-        self.undo.push(Undo::Pending(key, before));
+    fn set_below(&mut self, key: (u64, u64), cv: ChainingValue) {
+        self.nodes.below.insert(key, cv);
+        self.undo.push(Undo::Below(key));
     }
 
     fn take_back(mut self) {
@@ -200,8 +207,7 @@ impl Change<'_> {
             match undo {
                 Undo::Top(start, Some(top)) => _ = self.nodes.tops.insert(start, top),
                 Undo::Top(start, None) => _ = self.nodes.tops.remove(&start),
-                Undo::Pending(key, Some(cv)) => _ = self.nodes.pending.insert(key, cv),
-                Undo::Pending(key, None) => _ = self.nodes.pending.remove(&key),
+                Undo::Below(key) => _ = self.nodes.below.remove(&key),
             }
         }
     }
@@ -258,21 +264,19 @@ impl Change<'_> {
         let mut range = part.clone();
         loop {
             let key = (range.start, range.end);
-            let known = if range == *top { Some(top_cv) } else { self.nodes.pending.get(&key) };
+            let known = if range == *top { Some(top_cv) } else { self.nodes.below.get(&key) };
             if let Some(known) = known {
                 if equal(known, &cv) {
                     return Ok(());
                 }
                 return Err(AbsorbError::Clash { here: range, there: part });
             }
+            self.set_below(key, cv);
             let (other, is_left) = sibling(&range, self.total);
-            let other_key = (other.start, other.end);
-            let Some(other_cv) = self.nodes.pending.get(&other_key).copied() else {
-                self.set_pending(key, Some(cv));
+            let Some(other_cv) = self.nodes.below.get(&(other.start, other.end)) else {
                 return Ok(());
             };
-            self.set_pending(other_key, None);
-            let (left, right) = if is_left { (&other_cv, &cv) } else { (&cv, &other_cv) };
+            let (left, right) = if is_left { (other_cv, &cv) } else { (&cv, other_cv) };
             cv = parent(left, right, self.mode);
             range = range.start.min(other.start)..range.end.max(other.end);
         }
@@ -283,8 +287,8 @@ impl Change<'_> {
 impl zeroize::Zeroize for Nodes {
     fn zeroize(&mut self) {
         self.tops.values_mut().for_each(|(_, cv)| cv.zeroize());
-        self.pending.values_mut().for_each(|cv| cv.zeroize());
+        self.below.values_mut().for_each(|cv| cv.zeroize());
         self.tops.clear();
-        self.pending.clear();
+        self.below.clear();
     }
 }

@@ -7,16 +7,17 @@ all-to-all            parts to the rank that merges the tensor, which all ranks 
 all-gather            32 bytes of each tensor
 ```
 
-A problem of one rank that hashes travels in the same messages, so all ranks raise the same. Other failures of one
-rank, such as a list that it cannot read, let the others wait until the timeout of the group.
+A failure of one rank, in whatever it does by itself, travels in the same messages (`_Group.local`). So all ranks raise
+the same, and none waits for it until the timeout of the group.
 """
 
+import contextlib
 import functools
 import itertools
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
 import torch
 import torch.distributed as dist
@@ -25,10 +26,11 @@ from torch.distributed.tensor.placement_types import _StridedShard
 
 from treewide._tensors.layouts import Indices, Placement, indices_of
 from treewide._tensors.lists import TensorDigest
+from treewide._tensors.local import bytes_of, check_plain, local_of
 from treewide._tensors.pieces import Joined, Kind, answer_of, kind_of
 from treewide._treewide import Parts, digest
 
-__all__ = ["Replicas", "Rows", "bytes_of", "digests_of", "parts_of", "state_of"]
+__all__ = ["Replicas", "Rows", "digests_of", "parts_of"]
 
 Replicas: TypeAlias = Literal["check", "first"]
 Rows: TypeAlias = Literal["auto", "exchange", "redistribute"]
@@ -64,7 +66,11 @@ class _Line(NamedTuple):
 @functools.lru_cache(64)
 def _mesh_of(mesh: Any) -> _Mesh:
     # To ask a mesh for its ranks takes 50 µs (2.15).
-    return _Mesh(tuple(mesh.mesh.flatten().tolist()), tuple(mesh.shape))
+    found = _Mesh(tuple(mesh.mesh.flatten().tolist()), tuple(mesh.shape))
+    # The collectives of PyTorch go by ranks, and its coordinates by the mesh: only so they agree.
+    if any((mesh.mesh.diff(dim=dim) <= 0).any() for dim in range(mesh.mesh.ndim)):
+        raise ValueError(f"the ranks of its mesh are not in ascending order: {mesh.mesh.tolist()}")
+    return found
 
 
 def _placement_of(it: Any) -> Placement:
@@ -82,7 +88,13 @@ def _placement_of(it: Any) -> Placement:
 
 def _line_of(tensor: torch.Tensor) -> _Line:
     if not isinstance(tensor, DTensor):
+        check_plain(tensor)
         return _Line(kind_of(tensor, tensor.shape), None, ())
+    check_plain(tensor._local_tensor)
+    spec = tensor._spec
+    order = getattr(spec, "shard_order", None)  # since 2.10
+    if order is not None and order != spec.compute_default_shard_order(spec.placements):
+        raise ValueError(f"this release does not know shards in another order than that of the mesh: {order}")
     placements = tuple(map(_placement_of, tensor.placements))
     return _Line(kind_of(tensor, tensor.shape), _mesh_of(tensor.device_mesh), placements)
 
@@ -94,43 +106,10 @@ def _indices(shape: tuple[int, ...], mesh: _Mesh | None, placements: tuple[Place
     return indices_of(shape, placements, mesh.shape, mesh.coordinate(rank))
 
 
-def state_of(model: torch.nn.Module | Mapping[str, Any]) -> dict[str, torch.Tensor]:
-    """Return the tensors of a model without the prefixes of wrappers, or those of a mapping as they are."""
-    if isinstance(model, torch.nn.Module):
-        from torch.distributed.checkpoint.state_dict import get_model_state_dict
-
-        model = get_model_state_dict(model)
-    return {name: it for name, it in model.items() if isinstance(it, torch.Tensor)}
-
-
-def _local_of(tensor: torch.Tensor) -> torch.Tensor:
-    if isinstance(tensor, DTensor):
-        tensor = tensor.to_local()
-        if hasattr(tensor, "wait"):  # a collective that is still at work
-            tensor = tensor.wait()
-    return tensor.detach()
-
-
-def bytes_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a local tensor as bytes in row-major order: in place if it is contiguous, and in the memory of the CPU.
-
-    Raises `ValueError` or `TypeError` for tensors that have no such bytes.
-    """
-    if tensor.is_meta:
-        raise ValueError("a tensor on the device meta has no bytes")
-    if tensor.layout is not torch.strided:
-        raise ValueError(f"a tensor of the layout {tensor.layout} has no bytes in row-major order")
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
-        raise TypeError(
-            f"{type(tensor).__name__} is a tensor of a library: hash the tensors inside it (`__tensor_flatten__`)"
-        )
-    if tensor.is_quantized:
-        raise TypeError(f"a quantized tensor ({tensor.dtype}) has bytes and scales: hash `int_repr()` and the scales")
-    if tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.resolve_conj().resolve_neg()
-    if tensor.numel() == 0:
-        return torch.empty(0, dtype=torch.uint8)
-    return tensor.contiguous().view(-1).view(torch.uint8).cpu()
+def _text(error: Exception) -> str:
+    """Return the text of an error, which says what it is."""
+    is_plain = isinstance(error, (ValueError, TypeError, BufferError, OSError)) and str(error)
+    return str(error) if is_plain else f"{type(error).__name__}: {error}"
 
 
 class _Group:
@@ -151,8 +130,20 @@ class _Group:
             on_cpu = "gloo" in config or "mpi" in config
             self.device = torch.device("cpu") if on_cpu else torch.device("cuda", torch.cuda.current_device())
         self.world = len(self.members)
+        #: The first failure of this rank.
+        self.problem: Exception | None = None
         #: Its number among all ranks, by which meshes name it.
         self.me = self.members[self.rank]
+
+    @contextlib.contextmanager
+    def local(self, name: str | None = None) -> Iterator[None]:
+        """Keep a failure of this rank, perhaps of a tensor: the next message takes it to all."""
+        try:
+            yield
+        except Exception as error:
+            if self.problem is None:
+                self.problem = error if name is None else ValueError(f"{name}: {_text(error)}")
+                self.problem.__cause__ = None if name is None else error
 
     def _tensor(self, data: bytes) -> torch.Tensor:
         # A buffer of no bytes is refused.
@@ -194,16 +185,14 @@ class _Group:
         ends = list(itertools.accumulate(counts, initial=0))
         return [found[start:stop] for start, stop in itertools.pairwise(ends)]
 
-    def fail(self, problem: str | None) -> None:
-        """Raise the problems of all ranks on all ranks, if there are any."""
-        problems: list[str | None] = [None] * self.world
-        if self.world == 1:
-            problems = [problem]
-        else:
-            dist.all_gather_object(problems, problem, group=self.group)
-        told = [f"rank {self.members[rank]}: {it}" if self.world > 1 else it for rank, it in enumerate(problems) if it]
-        if told:
-            raise ValueError("; ".join(told))
+    def fail(self) -> NoReturn:
+        """Raise the problems of all ranks on all ranks."""
+        if self.world == 1 and self.problem is not None:
+            raise self.problem
+        problems: list[Any] = [None] * self.world
+        dist.all_gather_object(problems, self.problem and _text(self.problem), group=self.group)
+        told = [f"rank {self.members[rank]}: {it}" for rank, it in enumerate(problems) if it]
+        raise ValueError("; ".join(told)) from self.problem
 
 
 class _Known(NamedTuple):
@@ -214,36 +203,46 @@ class _Known(NamedTuple):
     ranks: list[int]
 
 
-def _table_of(lines: Mapping[str, _Line]) -> bytes:
-    return json.dumps([[name, *lines[name]] for name in sorted(lines)], separators=(",", ":")).encode()
+def _table_of(lines: Mapping[str, _Line], options: Sequence[Any]) -> bytes:
+    table = [options, [[name, *lines[name]] for name in sorted(lines)]]
+    return json.dumps(table, separators=(",", ":")).encode()
 
 
-def _lines_of(table: bytes) -> Iterator[tuple[str, _Line]]:
-    for name, (dtype, shape, stored, item), mesh, placements in json.loads(table):
+def _lines_of(table: Any) -> Iterator[tuple[str, _Line]]:
+    for name, (dtype, shape, stored, item), mesh, placements in table:
         kind = Kind(dtype, tuple(shape), tuple(stored), item)
         of_mesh = None if mesh is None else _Mesh(*map(tuple, mesh))
         yield name, _Line(kind, of_mesh, tuple(Placement(*it) for it in placements))
 
 
-def _tables(group: _Group, lines: Mapping[str, _Line], problem: str | None) -> dict[str, list[_Known]]:
+def _tables(group: _Group, lines: Mapping[str, _Line], options: Mapping[str, Any]) -> dict[str, list[_Known]]:
     """Learn who has which tensor. A table that several ranks have is sent once."""
     everyone = list(range(group.world))
-    table = _table_of(lines) if group.world > 1 else b""
-    heads = group.all_gather(digest(table) + struct.pack("<Q", len(table) << 1 | bool(problem)), "tables")
+    table = b""
+    with group.local():
+        table = _table_of(lines, list(options.values())) if group.world > 1 else b""
+    heads = group.all_gather(digest(table) + struct.pack("<Q", len(table) << 1 | bool(group.problem)), "tables")
     sizes = [struct.unpack_from("<Q", it, 32)[0] for it in heads]
-    if problem or any(size & 1 for size in sizes):
-        group.fail(problem)
+    if any(size & 1 for size in sizes):
+        group.fail()
     same: dict[bytes, list[int]] = {}
     for rank, head in enumerate(heads):
         same.setdefault(head, []).append(rank)
     if len(same) == 1:
         return {name: [_Known(lines[name], everyone)] for name in sorted(lines)}
     found: dict[str, dict[_Line, list[int]]] = {}
+    first = list(options.values())
     for head, ranks in same.items():
         source = ranks[0]
         data = table if group.rank == source else None
         theirs = group.broadcast(data, struct.unpack_from("<Q", head, 32)[0] >> 1, source, "tables")
-        for name, line in _lines_of(theirs):
+        other, rows = json.loads(theirs)
+        first = other if source == 0 else first
+        if other != first:
+            here, there = (", ".join(map("{}={!r}".format, options, it)) for it in (first, other))
+            problem = f"rank {group.members[0]} has {here}, and rank {group.members[source]} has {there}"
+            raise ValueError(f"the ranks have other arguments: {problem}")
+        for name, line in _lines_of(rows):
             found.setdefault(name, {}).setdefault(line, []).extend(ranks)
     return {name: [_Known(line, sorted(ranks)) for line, ranks in found[name].items()] for name in sorted(found)}
 
@@ -259,7 +258,8 @@ def _check(group: _Group, known: Mapping[str, Sequence[_Known]]) -> None:
                 raise ValueError(f"{name} is {here}, and {there}")
             for rank in other.line.mesh.ranks if other.line.mesh is not None else ():
                 if rank in places and places[rank] not in other.ranks:
-                    raise ValueError(f"{name} is on a mesh with rank {rank}, and that rank does not have it so")
+                    other_rank = f"rank {rank}, and that rank does not have it, or with other placements"
+                    raise ValueError(f"{name} is on a mesh with {other_rank}")
 
 
 def _mergers(known: Mapping[str, Sequence[_Known]], world: int) -> dict[str, int]:
@@ -273,39 +273,61 @@ def _mergers(known: Mapping[str, Sequence[_Known]], world: int) -> dict[str, int
     return found
 
 
-def _is_first(group: _Group, line: _Line, known: Sequence[_Known]) -> bool:
-    """Return whether this rank has the first copy of its bytes."""
-    if line != known[0].line:
+@functools.lru_cache(4096)
+def _is_lead(mesh: _Mesh, placements: tuple[Placement, ...], me: int, members: tuple[int, ...]) -> bool:
+    """Return whether no rank of the group before this one has the same shard."""
+
+    def shard(rank: int) -> list[int]:
+        return [index for index, it in zip(mesh.coordinate(rank), placements, strict=True) if it.dim >= 0]
+
+    # Those of a mesh that come first have the lowest coordinates of replicas.
+    return next(rank for rank in mesh.ranks if rank in members and shard(rank) == shard(me)) == me
+
+
+def _has_bytes(group: _Group, line: _Line, known: Sequence[_Known], replicas: Replicas) -> bool:
+    """Return whether this rank has bytes of a tensor that it should hash."""
+    if line.mesh is not None and group.me not in line.mesh.ranks:
         return False
-    return known[0].ranks[0] == group.rank if line.mesh is None else _is_lead(group, line)
+    if replicas == "check":
+        return True
+    # A plain one is whole.
+    first = next((it for it in known if it.line.mesh is None), known[0])
+    if line != first.line:
+        return False
+    if line.mesh is None:
+        return first.ranks[0] == group.rank
+    return _is_lead(line.mesh, line.placements, group.me, tuple(group.members))
 
 
-def _is_lead(group: _Group, line: _Line) -> bool:
-    assert line.mesh is not None
-    coordinate = line.mesh.coordinate(group.me)
-    return all(index == 0 for index, it in zip(coordinate, line.placements, strict=True) if it.dim < 0)
+def _goes_by_rows(group: _Group, line: _Line) -> bool:
+    """Return whether all ranks of its mesh are here to make shards of rows of a tensor, and they are not."""
+    mesh = line.mesh
+    return (
+        mesh is not None
+        and any(it.dim > 0 for it in line.placements)
+        and group.me in mesh.ranks
+        and set(mesh.ranks) <= set(group.members)
+    )
 
 
 def _by_rows(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor whose shards are rows, by one all-to-all, if they were not."""
-    if isinstance(tensor, DTensor) and any(
-        isinstance(it, (Shard, _StridedShard)) and it.dim for it in tensor.placements
-    ):
-        rows = [Shard(0) if isinstance(it, (Shard, _StridedShard)) else it for it in tensor.placements]
-        with torch.no_grad():
-            return tensor.redistribute(placements=rows)
-    return tensor
+    """Return a DTensor whose shards are rows, by one all-to-all."""
+    assert isinstance(tensor, DTensor)
+    rows = [Shard(0) if isinstance(it, (Shard, _StridedShard)) else it for it in tensor.placements]
+    with torch.no_grad():
+        return tensor.redistribute(placements=rows)
 
 
 def _hash(tensor: torch.Tensor, line: _Line, rank: int, identity: bytes = b"") -> Parts:
-    local = _local_of(tensor)
-    version = local._version
+    local = local_of(tensor)
+    # Changes of inference tensors are not counted.
+    version = None if local.is_inference() else local._version
     known = Parts(line.kind.nbytes, object=identity)
     indices = _indices(line.kind.stored, line.mesh, line.placements, rank)
     data: Any = bytes_of(local)
     known._hash_block(data, line.kind.item, line.kind.stored, indices)
     # PyTorch counts changes in place. Kernels of others do not.
-    if local._version != version:
+    if version is not None and local._version != version:
         raise ValueError("the tensor changed while it was hashed")
     return known
 
@@ -317,9 +339,12 @@ def parts_of(state: Mapping[str, torch.Tensor]) -> bytes:
     for name, tensor in state.items():
         try:
             line = _line_of(tensor)
-            found.append((name, line.kind, _hash(tensor, line, rank, line.kind.identity(name))))
-        except (TypeError, ValueError, BufferError) as error:
-            raise type(error)(f"{name}: {error}") from error
+            identity = line.kind.identity(name)
+            is_here = line.mesh is None or rank in line.mesh.ranks
+            known = _hash(tensor, line, rank, identity) if is_here else Parts(line.kind.nbytes, object=identity)
+            found.append((name, line.kind, known))
+        except Exception as error:
+            raise ValueError(f"{name}: {_text(error)}") from error
     return answer_of(found)
 
 
@@ -338,23 +363,27 @@ def _read(message: bytes) -> Iterator[tuple[int, Parts]]:
     return zip(numbers, Parts._unpack(message[4 + 4 * count :]), strict=True)
 
 
+def _again(message: bytes, place: int) -> Parts:
+    return next(itertools.islice(_read(message), place, None))[1]
+
+
 def digests_of(
-    state: Mapping[str, torch.Tensor], group: Any, replicas: Replicas, rows: Rows
+    state: Callable[[], Mapping[str, torch.Tensor]], group: Any, replicas: Replicas, rows: Rows
 ) -> dict[str, TensorDigest]:
-    """Return the digest of each full tensor, the same on all ranks of the group."""
+    """Return the digest of each full tensor, the same on all ranks of the group. `state` gives the tensors here."""
     ranks = _Group(group)
-    by_rows = rows == "redistribute" or (rows == "auto" and not ranks.is_one and ranks.device.type == "cuda")
+    held: Mapping[str, torch.Tensor] = {}
     lines: dict[str, _Line] = {}
-    held = dict(state)
-    problem = None
-    for name in sorted(held):
-        try:
-            if by_rows:
-                held[name] = _by_rows(held[name])
-            lines[name] = _line_of(held[name])
-        except Exception as error:  # all ranks raise it, below
-            problem = problem or f"{name}: {error}"
-    known = _tables(ranks, lines, problem)
+    by_rows = rows == "redistribute" or (rows == "auto" and not ranks.is_one and ranks.device.type == "cuda")
+    with ranks.local():
+        for option, given, known_values in (("replicas", replicas, Replicas), ("rows", rows, Rows)):
+            if given not in get_args(known_values):
+                raise ValueError(f"{option} is one of {get_args(known_values)}, and not {given!r}")
+        held = state()
+        for name in sorted(held):
+            with ranks.local(name):
+                lines[name] = _line_of(held[name])
+    known = _tables(ranks, lines, {"replicas": replicas, "rows": rows})
     # All ranks have the same tables, so all raise the same here.
     _check(ranks, known)
     names = list(known)
@@ -363,26 +392,31 @@ def digests_of(
     numbers: list[list[int]] = [[] for _ in range(ranks.world)]
     outgoing: list[list[Parts]] = [[] for _ in range(ranks.world)]
     for number, name in enumerate(names):
-        line = lines.get(name)
-        if line is None or (replicas == "first" and not _is_first(ranks, line, known[name])):
+        if name not in lines:
             continue
-        try:
-            hashed = _hash(held[name], line, ranks.me)
-        except Exception as error:
-            problem = f"{name}: {error}"
-            break
-        numbers[merger[name]].append(number)
-        outgoing[merger[name]].append(hashed)
-    messages = zip(numbers, outgoing, strict=True)
-    incoming = ranks.all_to_all([b"" if problem else _message(*it) for it in messages])
+        with ranks.local(name):
+            tensor, line = held[name], lines[name]
+            # Also after a problem, as others take part in it.
+            if by_rows and _goes_by_rows(ranks, line):
+                tensor = _by_rows(tensor)
+                line = _line_of(tensor)
+            if ranks.problem is None and _has_bytes(ranks, lines[name], known[name], replicas):
+                hashed = _hash(tensor, line, ranks.me)
+                numbers[merger[name]].append(number)
+                outgoing[merger[name]].append(hashed)
+        del tensor
+    messages = [b""] * ranks.world
+    with ranks.local():
+        if ranks.problem is None:
+            messages = [_message(*it) for it in zip(numbers, outgoing, strict=True)]
+    outgoing.clear()
+    incoming = ranks.all_to_all(messages)
 
     found: dict[str, bytes] = {}
-    if problem is None:
-        try:
+    with ranks.local():
+        if ranks.problem is None:
             found = _merged(ranks, names, known, incoming)
-        except ValueError as error:
-            problem = str(error)
-    return _shared(ranks, names, known, merger, found, problem)
+    return _shared(ranks, names, known, merger, found)
 
 
 def _merged(
@@ -391,11 +425,11 @@ def _merged(
     """Merge the tensors that came to this rank."""
     joined: dict[str, Joined] = {}
     for sender, data in enumerate(incoming):
-        for number, hashed in _read(data):
+        for place, (number, hashed) in enumerate(_read(data)):
             name = names[number]
             if name not in joined:
                 joined[name] = Joined(name, known[name][0].line.kind, b"")
-            joined[name].add(hashed, f"rank {group.members[sender]}")
+            joined[name].add(hashed, f"rank {group.members[sender]}", functools.partial(_again, data, place))
     return {name: it.finish().digest for name, it in joined.items()}
 
 
@@ -405,17 +439,17 @@ def _shared(
     known: Mapping[str, Sequence[_Known]],
     merger: Mapping[str, int],
     found: Mapping[str, bytes],
-    problem: str | None,
 ) -> dict[str, TensorDigest]:
     """Give all digests to all ranks."""
     own = [[name for name in names if merger[name] == rank] for rank in range(group.world)]
-    if problem is None:
-        absent = next((name for name in own[group.rank] if name not in found), None)
-        problem = absent and f"{absent}: no rank sent parts of it"
+    with group.local():
+        absent = [name for name in own[group.rank] if name not in found]
+        if absent and group.problem is None:
+            raise ValueError(f"{absent[0]}: no rank sent parts of it")
     body = b"".join(found.get(name, bytes(32)) for name in own[group.rank]).ljust(32 * max(map(len, own)), b"\0")
-    heads = group.all_gather(bytes([bool(problem)]) + body, "digests")
-    if problem or any(it[0] for it in heads):
-        group.fail(problem)
+    heads = group.all_gather(bytes([bool(group.problem)]) + body, "digests")
+    if any(it[0] for it in heads):
+        group.fail()
     by_name = {name: heads[rank][1 + 32 * at :][:32] for rank, mine in enumerate(own) for at, name in enumerate(mine)}
     kinds = {name: all_[0].line.kind for name, all_ in known.items()}
     return {name: TensorDigest(kinds[name].dtype, kinds[name].shape, by_name[name]) for name in names}

@@ -1,15 +1,21 @@
 """Digests of full tensors from pieces that lie in several processes. Nothing here needs PyTorch or a process group."""
 
+import functools
 import json
 import math
+import operator
+import re
 import struct
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from treewide._tensors.lists import TensorDigest
 from treewide._treewide import Clash, Parts, digest
 
-__all__ = ["Different", "Joined", "Kind", "Missing", "Piece", "answer_of", "kind_of", "merge", "parts"]
+__all__ = ["Answer", "Different", "Joined", "Kind", "Missing", "Piece", "answer_of", "kind_of", "merge", "parts"]
+
+#: What `parts` returns: bytes, or another buffer of them.
+Answer: TypeAlias = bytes | bytearray | memoryview
 
 _MAGIC = b"tw-pieces\x01"
 
@@ -39,6 +45,19 @@ _DTYPES = {
     # Not types of safetensors.
     "complex128": "C128",
     "complex32": "C32",
+}
+
+#: The bytes of an item, by the name of its type.
+_ITEMS = {
+    name: size
+    for size, names in (
+        (1, "BOOL U8 I8 F8_E4M3 F8_E5M2 F8_E4M3FNUZ F8_E5M2FNUZ F8_E8M0 F4"),
+        (2, "U16 I16 F16 BF16"),
+        (4, "U32 I32 F32 C32"),
+        (8, "U64 I64 F64 C64"),
+        (16, "C128"),
+    )
+    for name in names.split()
 }
 
 
@@ -105,15 +124,26 @@ def kind_of(tensor: Any, shape: Sequence[int], dtype: str | None = None) -> Kind
     Raises `TypeError` if the type has no name in safetensors, and none is given; `ValueError` for an impossible shape.
     """
     item = tensor.element_size() if hasattr(tensor, "element_size") else _viewed(tensor).itemsize
-    stored = tuple(shape)
     if dtype is None:
-        name = str(getattr(tensor, "dtype", "uint8")).rpartition(".")[2]
+        name = str(getattr(tensor, "dtype", "uint8" if item == 1 else f"of {item} bytes")).rpartition(".")[2]
         if name not in _DTYPES:
-            raise TypeError(f"the type {name} has no name in safetensors: give one")
+            raise TypeError(f"the type {name} has no name in safetensors: give one, or pass a view of its bytes")
         dtype = _DTYPES[name]
+    return _checked(dtype, tuple(map(operator.index, shape)), item)
+
+
+def _checked(dtype: str, stored: tuple[int, ...], item: int) -> Kind:
+    """Return the kind of a tensor. Raises `ValueError` for one that cannot be."""
+    if not isinstance(dtype, str) or not re.fullmatch("[A-Za-z0-9_]+", dtype):
+        raise ValueError(f"a type is made of letters, digits and _: {dtype!r}")
+    if item != _ITEMS.get(dtype, item) or item < 1:
+        raise ValueError(f"an item of {dtype} has not {item} bytes")
+    # Before they are multiplied: numbers of an altered answer may be long.
+    if wrong := [n for n in stored if n < 0 or n >> 64]:
+        raise ValueError(f"a tensor has no dimension of {wrong[0]!s:.40} items")
     is_packed = dtype == "F4" and stored
     kind = Kind(dtype, (*stored[:-1], 2 * stored[-1]) if is_packed else stored, stored, item)
-    if kind.nbytes >> 64:
+    if len(stored) > 64 or kind.nbytes >> 64:
         raise ValueError(f"a tensor of {kind} has more bytes than there can be")
     return kind
 
@@ -129,14 +159,16 @@ def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /) -> bytes:
     run of bytes, and at most 1,023 bytes of weights at each end. Nothing is sent: use RPC, a file, or Ray.
 
     Raises `TypeError` or `BufferError` that names a tensor if its bytes cannot be read; `ValueError` if a piece does
-    not fit into the shape.
+    not fit into the shape, or two pieces have the same bytes.
     """
     found = []
     for name, given in pieces.items():
-        several = [given] if isinstance(given, Piece) else list(given)
         try:
+            several = [given] if isinstance(given, Piece) else list(given)
             if not several:
                 raise ValueError("a list of pieces is empty")
+            if not all(isinstance(it, Piece) for it in (several if isinstance(name, str) else [name])):
+                raise TypeError("give a Piece, or a list of them, by the name of the tensor")
             kinds = {kind_of(it.tensor, it.shape, it.dtype) for it in several}
             if len(kinds) > 1:
                 raise ValueError("its pieces have several types or shapes")
@@ -144,10 +176,18 @@ def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /) -> bytes:
             known = Parts(kind.nbytes, object=kind.identity(name))
             for it in several:
                 shape = tuple(_viewed(it.tensor).shape)
-                if not len(it.at) == len(shape) == len(it.shape):
-                    raise ValueError(f"a piece of {shape} at {it.at} does not fit into {it.shape}")
-                indices = [[place] for place in zip(it.at, shape, strict=True)]
+                at = tuple(map(operator.index, it.at))
+                fits = len(at) == len(shape) == len(kind.stored)
+                if not fits or any(not 0 <= place <= size for place, size in zip(at, kind.stored, strict=True)):
+                    raise ValueError(f"a piece of {shape} at {at} does not fit into {kind.stored}")
+                indices = [[place] for place in zip(at, shape, strict=True)]
                 known._hash_block(it.tensor, kind.item, kind.stored, indices)
+            if twice := known.unchecked():
+                start, stop = twice[0]
+                raise ValueError(f"bytes {start}..{stop} are in two of its pieces: make an answer for each copy")
+        except Clash as clash:
+            start, stop = clash.here
+            raise ValueError(f"{name}: two of its pieces have other bytes in {start}..{stop}") from None
         except (TypeError, ValueError, BufferError) as error:
             _rename(name, error)
         found.append((name, kind, known))
@@ -165,17 +205,47 @@ def _rename(name: str, error: Exception) -> NoReturn:
     """Raise the same with the name of the tensor before the text."""
     if isinstance(error, Different | Missing):
         raise error
-    raise type(error)(f"{name}: {error}") from error
+    kind = next((it for it in (TypeError, BufferError) if isinstance(error, it)), ValueError)
+    raise kind(f"{name}: {error}") from error
 
 
-def _read(answer: bytes) -> Iterable[tuple[str, Kind, Parts]]:
+def _body(answer: Answer) -> tuple[list[Any], bytes]:
+    """Return the names and kinds of an answer as they are, and its packed parts."""
+    try:
+        data = bytes(memoryview(answer))
+    except TypeError:
+        raise TypeError(f"an answer is what `parts` returned, or a pair of a name and that: {answer!r:.60}") from None
     start = len(_MAGIC) + 8
-    if not answer.startswith(_MAGIC) or len(answer) < start + 32 or digest(answer[:-32]) != answer[-32:]:
-        raise ValueError("an answer is damaged, or not one of `parts`: send it again")
-    stop = start + struct.unpack_from("<Q", answer, len(_MAGIC))[0]
-    all_ = Parts._unpack(answer[stop:-32])
-    for (name, dtype, shape, stored, item), known in zip(json.loads(answer[start:stop]), all_, strict=True):
-        yield name, Kind(dtype, tuple(shape), tuple(stored), item), known
+    if data.startswith(_MAGIC) and len(data) >= start + 32 and digest(data[:-32]) == data[-32:]:
+        stop = start + struct.unpack_from("<Q", data, len(_MAGIC))[0]
+        try:
+            head = json.loads(data[start:stop])
+        except (ValueError, RecursionError):
+            head = None
+        if isinstance(head, list):
+            return head, data[stop:-32]
+    raise ValueError("an answer is damaged, or not one of `parts`: send it again")
+
+
+def _entry(given: Any) -> tuple[str, Kind]:
+    """Return a name and its kind. Raises `ValueError` if `parts` does not write such ones."""
+    match given:
+        case [str(name), str(dtype), list(shape), list(stored), int(item)] if all(type(n) is int for n in stored):
+            name.encode()
+            kind = _checked(dtype, tuple(stored), item)
+            if list(kind.shape) == shape:
+                return name, kind
+    raise ValueError(f"an answer has a tensor that cannot be: {given!r:.80}")
+
+
+def _read(answer: Answer) -> Iterable[tuple[str, Kind, Parts]]:
+    head, packed = _body(answer)
+    for given, known in zip(head, Parts._unpack(packed), strict=True):
+        yield *_entry(given), known
+
+
+def _again(answer: Answer, place: int) -> Parts:
+    return Parts._unpack(_body(answer)[1])[place]
 
 
 class Joined:
@@ -184,21 +254,22 @@ class Joined:
     def __init__(self, name: str, kind: Kind, identity: bytes) -> None:
         self.name, self.kind = name, kind
         self._parts = Parts(kind.nbytes, object=identity)
-        self._senders: list[tuple[str, Parts]] = []
+        self._parts._keep_cut_chunks()
+        self._senders: list[tuple[str, Callable[[], Parts]]] = []
 
-    def add(self, known: Parts, sender: str) -> None:
-        """Add what a process knows. Raises `Different`, or `ValueError` for parts of something else."""
+    def add(self, known: Parts, sender: str, again: Callable[[], Parts]) -> None:
+        """Add what a process knows; `again` reads it once more. Raises `Different`, or `ValueError` for other parts."""
         try:
             self._parts.absorb(known)
         except Clash as clash:
             raise self._different(clash.here, known, sender) from None
-        self._senders.append((sender, known))
+        self._senders.append((sender, again))
 
     def _different(self, where: tuple[int, int], known: Parts, sender: str) -> Different:
         """Find who else has other bytes there."""
-        for other, theirs in self._senders:
+        for other, again in self._senders:
             try:
-                theirs.copy().absorb(known)
+                again().absorb(known)
             except Clash as clash:
                 return Different(self.name, *clash.here, (other, sender))
         return Different(self.name, *where, ("several processes", sender))
@@ -216,27 +287,28 @@ class Joined:
         return TensorDigest(self.kind.dtype, self.kind.shape, self._parts.finish())
 
 
-def merge(answers: Iterable[bytes | tuple[str, bytes]], /) -> dict[str, TensorDigest]:
+def merge(answers: Iterable[Answer | tuple[str, Answer]], /) -> dict[str, TensorDigest]:
     """Return the digest of each full tensor from the answers of `parts` of all processes, in any order.
 
     An answer may come with the name of its sender, for messages. Senders are believed: one who lies gives another
     digest, and only a process that has the same bytes would notice.
 
     Raises `Different` if two processes have other bytes of the same place; `Missing` if no process has some bytes;
-    `ValueError` if they do not agree on a type or a shape, or an answer is damaged.
+    `ValueError` if they do not agree on a type or a shape, if an answer is damaged, or if a process has only a part of
+    the bytes of another, so that they cannot be compared.
     """
     joined: dict[str, Joined] = {}
     first: dict[str, str] = {}
     for number, answer in enumerate(answers):
-        sender, data = answer if isinstance(answer, tuple) else (f"answer {number}", answer)
-        for name, kind, known in _read(data):
+        sender, data = answer if isinstance(answer, tuple) and len(answer) == 2 else (f"answer {number}", answer)
+        for place, (name, kind, known) in enumerate(_read(data)):
             if name not in joined:
                 joined[name], first[name] = Joined(name, kind, kind.identity(name)), sender
             here = joined[name].kind
             if here != kind:
                 raise ValueError(f"{name} is {here} of {first[name]}, and {kind} of {sender}")
             try:
-                joined[name].add(known, sender)
+                joined[name].add(known, sender, functools.partial(_again, data, place))
             except ValueError as error:
                 _rename(name, error)
     return {name: it.finish() for name, it in joined.items()}
