@@ -76,7 +76,7 @@ pub struct Trailer {
     pub check: Option<String>,
 }
 
-/// What stands before the digits of [`Trailer::check`].
+/// The text before the digits of [`Trailer::check`].
 const CHECK: &str = ",\"check\":\"";
 
 /// A place below a root where something was mounted.
@@ -254,7 +254,7 @@ impl IndexFile {
         self.hasher.update(&self.line[..at.unwrap_or(0)]);
         if self.hasher.finalize().to_hex().as_str() != check {
             return Err(
-                "its bytes are not those that were written: it is damaged, or was edited".into()
+                "it does not have the hash of its bytes: it is damaged, or was edited".into()
             );
         }
         Ok(())
