@@ -66,6 +66,22 @@ fn git_blob(size: u64) -> Box<dyn Digester> {
     Box::new(sha1::Sha1::new_with_prefix(format!("blob {size}\0")))
 }
 
+struct Crc32(crc32fast::Hasher);
+
+impl Digester for Crc32 {
+    fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        self.0.finalize().to_be_bytes().into()
+    }
+}
+
+fn crc32(_: u64) -> Box<dyn Digester> {
+    Box::new(Crc32(crc32fast::Hasher::new()))
+}
+
 macro_rules! algorithms {
     ($($constant:ident $name:literal $shown:literal $len:literal [$($tag:literal)*] $weak:literal $begin:expr;)*) => {
         impl Algorithm {
@@ -102,6 +118,7 @@ algorithms! {
     BLAKE2S_160 "blake2s-160" "BLAKE2s-160" 20 ["BLAKE2S160"] false Some(plain::<blake2::Blake2s<U20>>);
     BLAKE2S_224 "blake2s-224" "BLAKE2s-224" 28 ["BLAKE2S224"] false Some(plain::<blake2::Blake2s<U28>>);
     BLAKE2S_256 "blake2s-256" "BLAKE2s-256" 32 ["BLAKE2S" "BLAKE2S256"] false Some(plain::<blake2::Blake2s256>);
+    CRC32 "crc32" "CRC-32" 4 [] true Some(crc32);
     GIT_BLOB_SHA1 "git-blob-sha1" "git's SHA-1" 20 [] true Some(git_blob);
 }
 
@@ -203,6 +220,7 @@ mod tests {
             Algorithm::BLAKE2S_256,
             "508c5e8c327c14e2e1a72ba34eeb452f37458b209ed63a294d999b4c86675982",
         ),
+        (Algorithm::CRC32, "352441c2"),
         (Algorithm::GIT_BLOB_SHA1, "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f"),
     ];
 

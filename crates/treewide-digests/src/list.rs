@@ -11,11 +11,13 @@
 //! | ` HEX LENGTH a` below `SHA256:` (`.dsc`, `Release`), `SHA256: HEX` after `Filename: a` (`Packages`) | the heading |
 //! | `HEX  data/a` in `manifest-sha256.txt` of a bag | the name of the list |
 //! | JSON with `"name"` and `"digest": "sha256:HEX"` | its tag |
+//! | `.cargo-checksum.json`; `RECORD` of a wheel; `.sfv`; hashdeep; mtree; `Manifest` of Gentoo | the form |
 //! | text signed with PGP around any of them | as without; the signature is not checked |
 
 mod armor;
 mod debian;
 mod document;
+mod form;
 mod line;
 pub(crate) mod title;
 
@@ -23,10 +25,11 @@ use crate::algorithm::Algorithm;
 use crate::expected::{By, Expected, Shown};
 use armor::Armor;
 use debian::Paragraph;
+use form::Form;
 use line::{Parts, Said, without_digest};
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use title::Title;
 use treewide_files::check::{Forms, Line};
@@ -50,8 +53,11 @@ pub struct Reading {
 /// The forms of the lines of one list.
 #[derive(Debug)]
 pub struct List {
+    path: PathBuf,
     reading: Reading,
     title: Title,
+    /// The form that every line has.
+    form: Option<Box<dyn Form>>,
     shown: Arc<Shown>,
     armor: Armor,
     /// Whether it is signed, and how many lines are outside of the signed text.
@@ -89,7 +95,9 @@ impl List {
     pub fn new(path: &Path, reading: Reading) -> Self {
         let title = Title::of(path);
         Self {
+            path: path.into(),
             reading,
+            form: form::of_title(path),
             paragraph: Paragraph::new(title.debian),
             document: title.is_cargo.then(Vec::new),
             title,
@@ -248,11 +256,6 @@ impl List {
                 Err(cause) => return Err(refused(&entry, cause.into())),
             }
         }
-        if let Some(folder) = &self.title.folder {
-            let folder = folder.as_os_str().as_encoded_bytes();
-            let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
-            entry.name = [folder, slash, &entry.name].concat();
-        }
         let is_blake3 = candidates.contains(&Algorithm::BLAKE3);
         let has_choice = candidates.len() > 1;
         let has_free_length = is_blake3 && tag.is_none_or(|it| it == Algorithm::BLAKE3);
@@ -271,7 +274,11 @@ impl List {
         let document: Value = serde_json::from_slice(text).ok()?;
         let before = self.said.len();
         match self.title.is_cargo {
-            true => document::cargo(&document, &mut self.said),
+            true => document::cargo(
+                self.path.parent().unwrap_or(Path::new("")),
+                &document,
+                &mut self.said,
+            ),
             false => document::page(&document, &mut self.said),
         }
         (self.said.len() > before).then_some(())
@@ -295,6 +302,9 @@ impl List {
             self.said.push(Err(Fault::Line(cause.into())));
         }
         self.paragraph.end(&mut self.said);
+        if let Some(form) = &mut self.form {
+            form.end(&mut self.said);
+        }
         if let Some((_, name)) = self.announced.take() {
             self.said.push(Err(without_digest(&name, "no digest")));
         }
@@ -344,6 +354,7 @@ impl Forms for List {
         let is_plain = self.armor == Armor::Outside
             && self.title.debian == debian::Kind::Unknown
             && self.title.bag.is_none()
+            && self.form.is_none()
             && self.document.is_none()
             && self.announced.is_none()
             && begins_plainly(line);
@@ -373,6 +384,17 @@ impl Forms for List {
             }
         };
         self.outside += u64::from(is_outside);
+        if self.form.is_none() {
+            self.form = form::of_line(&self.path, line);
+        }
+        if let Some(form) = &mut self.form
+            && !line.trim_ascii().is_empty()
+        {
+            self.has_begun = true;
+            form.line(line, &mut self.said);
+            self.may_end = form.may_end();
+            return Ok(None);
+        }
         let (is_broken, is_below) = (self.is_broken(line), self.paragraph.has_heading());
         if self.paragraph.line(line, &mut self.said) {
             self.has_begun = true;

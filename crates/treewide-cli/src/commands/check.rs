@@ -67,10 +67,11 @@ pub(crate) const NOTES: Notes = Notes {
 ///
 /// A list is what `treewide sum` or b3sum wrote: with or without --tag, or with --json. Lists of other programs with SHA-256, SHA-512,
 /// SHA-1, MD5, BLAKE2 and SHA3 digests are also read: of sha256sum (also --tag and --zero), openssl, rhash, shasum, PowerShell and
-/// certutil; `sha256:DIGEST  FILE`; JSON with "name" and "digest"; BagIt manifests; Debian's .dsc, Release and Packages; and a digest
+/// certutil; `sha256:DIGEST  FILE`; JSON with "name" and "digest"; BagIt manifests; Debian's .dsc, Release and Packages; .sfv (CRC-32);
+/// hashdeep; mtree; RECORD of Python packages; Manifest of Gentoo; .cargo-checksum.json; and a digest
 /// alone in FILE.sha256. A PGP signature around a list is passed over, not checked. A list may have CRLF line ends,
 /// begin with a UTF-8 or UTF-16 byte-order mark, and hold empty lines and comments (`#`). File names are
-/// relative to the current directory, not to the list, except in bags and for a digest alone.
+/// relative to the current directory, not to the list, except in bags, RECORD, Manifest and .cargo-checksum.json, and for a digest alone.
 ///
 /// Lines say which algorithm they are of, or --algorithm does, or the name of the list, or the length of the digest.
 /// Several threads read several files, but a long file is read by one thread, except for BLAKE3.
@@ -156,7 +157,7 @@ pub(crate) struct CheckArgs {
     #[arg(value_parser = algorithms(), conflicts_with_all = ["keyed", "derive_key", "length"])]
     algorithm: Option<Algorithm>,
 
-    /// Refuse MD5 and SHA-1, by which two different files can be made that have the same digest
+    /// Refuse MD5, SHA-1 and CRC-32, by which two different files can be made that have the same digest
     #[arg(long, help_heading = "Verdict")]
     strong: bool,
 
@@ -190,7 +191,8 @@ fn kinds() -> impl TypedValueParser<Value = &'static Kind> {
 }
 
 fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
-    let names = Algorithm::ALL.iter().map(|it| it.name());
+    // A line with a CRC-32 of 8 digits, and with one that is damaged, can be a line of prose. So that has a form of its own.
+    let names = Algorithm::ALL.iter().filter(|it| **it != Algorithm::CRC32).map(|it| it.name());
     PossibleValuesParser::new(names)
         .try_map(|name| Algorithm::named(&name).ok_or("there is no such algorithm"))
 }

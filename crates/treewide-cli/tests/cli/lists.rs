@@ -77,6 +77,37 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
         "SHA-256",
     ),
     (
+        "a.sfv",
+        "; made by x\nalpha.txt 9F606EEC\n",
+        "",
+        "CRC-32, which proves nothing against intent",
+    ),
+    (
+        "x",
+        "%%%% HASHDEEP-1.0\n%%%% size,md5,sha256,filename\n## x\n6,@MD5,@SHA256,alpha.txt\n",
+        "",
+        "MD5 and SHA-256 (MD5 proves nothing against intent)",
+    ),
+    (
+        "x",
+        "#mtree\n/set type=file\n. type=dir\nalpha.txt size=6 \\\n    sha256digest=@SHA256\n..\n",
+        "",
+        "SHA-256",
+    ),
+    ("x.dist-info/RECORD", "alpha.txt,sha256=@BASE64,6\nx.dist-info/RECORD,,\n", "", "SHA-256"),
+    (
+        "Manifest",
+        "DIST alpha.txt 6 BLAKE2B @BLAKE2B SHA512 @SHA512\n",
+        "",
+        "BLAKE2b-512 and SHA-512",
+    ),
+    (
+        ".cargo-checksum.json",
+        "{\"files\":{\"alpha.txt\":\"@SHA256\"},\"package\":null}",
+        "",
+        "SHA-256",
+    ),
+    (
         "x.asc",
         "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n- @SHA256  alpha.txt\n-----BEGIN PGP SIGNATURE-----\n\n\
          iQIzBAEB\n-----END PGP SIGNATURE-----\n",
@@ -90,6 +121,7 @@ fn filled(text: &str) -> String {
     let colons = pairs.join(":");
     [
         ("@SHA256", SHA256),
+        ("@BASE64", "tqmNnOmi2RSSiPo99C03fD5Cc3r9za9xTjPAoQC1EGA"),
         ("@UPPER", &SHA256.to_uppercase()),
         ("@COLONS", &colons),
         ("@SHA512", SHA512),

@@ -1,9 +1,11 @@
 //! JSON documents that name files and digests: the page of a release (`"digest": "sha256:.."` next to `"name"`), and
 //! `.cargo-checksum.json`, by which the sources are checked that `cargo vendor` has fetched.
 
+use super::form::within;
 use super::line::{Parts, Said, is_digest, without_digest};
 use crate::algorithm::Algorithm;
 use serde_json::Value;
+use std::path::Path;
 
 /// The files of a page, in its order. A digest that belongs to no name is a fault.
 pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
@@ -30,15 +32,16 @@ pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
     }
 }
 
-/// The files of a `.cargo-checksum.json`. Its `package` is of an archive that is not here.
-pub(crate) fn cargo(document: &Value, said: &mut Vec<Said>) {
-    match document.get("files").and_then(Value::as_object) {
-        Some(files) => said.extend(files.iter().map(|(name, digest)| match digest.as_str() {
-            Some(digits) => file(name, &format!("sha256:{digits}").into(), None),
-            None => file(name, digest, None),
-        })),
-        None => said.push(Err(without_digest(b"", "no list of files"))),
-    }
+/// The files of the `.cargo-checksum.json` in `folder`. Its `package` is of an archive that is not here.
+pub(crate) fn cargo(folder: &Path, document: &Value, said: &mut Vec<Said>) {
+    let Some(files) = document.get("files").and_then(Value::as_object) else {
+        return said.push(Err(without_digest(b"", "no list of files")));
+    };
+    said.extend(files.iter().map(|(name, digest)| {
+        let parts = file(name, digest, None)?;
+        let name = Some(within(folder, name.as_bytes()));
+        Ok(Parts { tag: b"SHA256".into(), name, ..parts })
+    }));
 }
 
 /// A digest without the name of an algorithm is as one in a line without.
@@ -94,12 +97,15 @@ mod tests {
     #[test]
     fn cargo_names_the_files_of_a_crate() {
         assert_eq!(
-            read(cargo, r#"{"files": {"src/lib.rs": "00", "b": 3}, "package": "11"}"#),
+            read(
+                |it, said| cargo(Path::new("d"), it, said),
+                r#"{"files": {"src/lib.rs": "00", "b": 3}, "package": "11"}"#
+            ),
             ["b", "src/lib.rs"].map(|it| match it {
                 "b" => "no digest".into(),
-                it => format!("{it} sha256:00 None"),
+                it => format!("d/{it} SHA256:00 None"),
             })
         );
-        assert_eq!(read(cargo, "{}"), ["no list of files"]);
+        assert_eq!(read(|it, said| cargo(Path::new(""), it, said), "{}"), ["no list of files"]);
     }
 }

@@ -19,6 +19,7 @@ const WORDS: &[(&str, Algorithm)] = &[
     (".b3", Algorithm::BLAKE3),
     ("b2sum", Algorithm::BLAKE2B_512),
     ("b3sum", Algorithm::BLAKE3),
+    (".sfv", Algorithm::CRC32),
 ];
 
 /// What is known of a list before its first line.
@@ -30,9 +31,8 @@ pub(crate) struct Title {
     pub(crate) subject: Option<PathBuf>,
     /// Whether it is a file of Debian's.
     pub(crate) debian: debian::Kind,
-    /// Whether it is the list of files that `cargo vendor` has written. Names are relative to its folder.
+    /// Whether it is the list of files that `cargo vendor` has written.
     pub(crate) is_cargo: bool,
-    pub(crate) folder: Option<PathBuf>,
     /// The bag whose manifest it is.
     pub(crate) bag: Option<Bag>,
 }
@@ -68,12 +68,11 @@ impl Title {
         let is_algorithm = [suffix, suffix.trim_start_matches('.')].map(self::algorithm);
         let subject = is_algorithm.iter().flatten().next().map(|_| path.with_extension(""));
         let is_cargo = name == ".cargo-checksum.json";
-        let folder = path.parent().filter(|_| is_cargo).map(Path::to_owned);
         let is_manifest = name.starts_with("manifest-") || name.starts_with("tagmanifest-");
         let bag = Some(path.parent().unwrap_or(Path::new("")))
             .filter(|_| is_manifest && algorithm.is_some())
             .and_then(Bag::at);
-        Self { algorithm, subject, debian, is_cargo, folder, bag }
+        Self { algorithm, subject, debian, is_cargo, bag }
     }
 }
 
