@@ -203,7 +203,7 @@ def test_what_is_there_twice_and_what_is_missing(tree):
     assert (folders.kind, folders.reclaimable, folders.files) == ("folders", 1600, 2)
     assert [it.path for it in folders.members] == [str(root / "again"), str(root / "sub")]
     assert (files.kind, files.digest, files.size) == ("files", digest(b"a" * 100), 100)
-    assert files.members[0] == manifest.Member(str(root / "a"), str(list), "claimed", False)
+    assert files.members[0] == manifest.Member(str(root / "a"), str(list), "claimed", None)
     assert of_tree.groups[1].members[0].evidence == "metadata"
     assert (of_list.redundant, of_list.reclaimable) == (3, 1700)
     (root / "copy").write_bytes(b"b" * 100)
@@ -223,14 +223,49 @@ def test_what_is_there_twice_and_what_is_missing(tree):
     pyarrow = pytest.importorskip("pyarrow")
     table = of_list.to_arrow()
     assert table.num_rows == 4
+    assert table.column("evidence").to_pylist() == [None, None, "claimed", "claimed"]
+    assert table.column("link_of").to_pylist() == [None] * 4
     assert table.schema.field("digest").type == pyarrow.binary(32)
     assert gone.to_arrow().column("size").to_pylist() == [100, 100]
+
+
+def test_similar_folders_have_a_percentage_and_links_a_first_name(tmp_path):
+    for at in range(10):
+        for name in "xy":
+            (tmp_path / name).mkdir(exist_ok=True)
+            (tmp_path / name / str(at)).write_bytes(b"%d" % at * 100 if at != 3 else name.encode() * 100)
+    os.link(tmp_path / "y/0", tmp_path / "y/link")
+    *files, similar = manifest.dupes(tmp_path, similar=80).groups
+    assert (similar.kind, similar.percent, similar.digest, similar.files) == ("similar", 81, None, None)
+    linked = next(it for it in files if len(it.members) == 3)
+    assert (linked.percent, linked.files) == (None, 1)
+    assert [it.link_of for it in linked.members] == [None, None, str(tmp_path / "y/0")]
+
+
+def test_directory_of_a_list_can_be_named(tmp_path):
+    (tmp_path / "data/t").mkdir(parents=True)
+    for name in "ab":
+        (tmp_path / "data/t" / name).write_bytes(b"same")
+    manifest.snapshot(tmp_path / "data/t", tmp_path / "t.b3")
+    with pytest.raises(ValueError, match="the directory that it is of is not here"):
+        manifest.dupes(tmp_path / "t.b3", verify="read")
+    (group,) = manifest.dupes(tmp_path / "t.b3", verify="read", root=tmp_path / "data").groups
+    assert [it.path for it in group.members] == [str(tmp_path / "data/t" / it) for it in "ab"]
+    own = manifest.missing(tmp_path / "t.b3", tmp_path / "data", root=tmp_path / "data")
+    assert (own.not_counted, len(own.files)) == (2, 2)
+
+
+def test_nothing_to_look_for_is_not_found(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/x").write_bytes(b"x")
+    assert manifest.missing(tmp_path / "empty", tmp_path / "b")
 
 
 def test_operands_that_cannot_be_compared_are_refused(tree):
     root, list = tree
     manifest.snapshot(root)
-    with pytest.raises(ValueError, match="has the files of"):
+    with pytest.raises(ValueError, match="has files of"):
         manifest.dupes(root, list)
     with pytest.raises(ValueError, match="verify takes None"):
         manifest.dupes(list, verify="hope")

@@ -2,7 +2,7 @@
 
 pub(crate) mod diff;
 pub(crate) mod guard;
-mod join;
+pub(crate) mod join;
 mod judge;
 mod known;
 mod moves;

@@ -168,8 +168,8 @@ fn dupes_do_not_count_hard_links_and_follow_no_symbolic_ones() {
         let totals = found.totals();
         assert_eq!((totals.redundant, totals.reclaimable, totals.links), (1, 7, 2));
         let group = found.last().unwrap().unwrap();
-        let links: Vec<_> = group.members.iter().map(|it| it.is_link).collect();
-        assert_eq!(links, [false, true, false]);
+        let links: Vec<_> = group.members.iter().map(|it| it.link_of).collect();
+        assert_eq!(links, [None, Some(0), None]);
     }
     // A name outside of the operands keeps the file.
     fs::hard_link(place.join("t/c"), place.join("outside")).unwrap();
@@ -256,7 +256,7 @@ fn dupes_refuse_operands_that_have_the_same_files() {
     assert!(refused(run(&[list.clone(), list.clone()])).contains("is named twice; name it once"));
     assert!(refused(run(&[t.clone(), place.join("t/../t")])).contains("is named twice"));
     for operands in [[t.clone(), u.clone()], [u, t.clone()], [t.clone(), list.clone()]] {
-        assert!(refused(run(&operands)).contains("has the files of"), "{operands:?}");
+        assert!(refused(run(&operands)).contains("has files of"), "{operands:?}");
     }
     assert!(lost(&list, &[&t], false).is_empty(), "what of the list is not there any more");
 }
@@ -292,8 +292,12 @@ fn dupes_and_missing_refuse_lists_of_other_modes_and_lengths() {
     let good = place.list("good.b3", &[("a", "1")]);
     let keyed = treewide::keyed_hash(&[1; 32], b"");
     for (name, text, cause) in [
-        ("long", format!("{digest}{digest}  a\n"), "long:1: digest of 64 bytes, and digests of 32"),
-        ("short", format!("{}  a\n", &digest[..32]), "short:1: digest of 16 bytes, and"),
+        (
+            "long",
+            format!("{digest}{digest}  a\n"),
+            "long:1: digest of 64 bytes instead of 32; make the list without --length",
+        ),
+        ("short", format!("{}  a\n", &digest[..32]), "short:1: digest of 16 bytes instead of 32"),
         (
             "keyed",
             format!("{{\"path\":\"a\",\"digest\":\"{keyed}\",\"bytes\":0,\"error\":null}}\n"),
@@ -451,12 +455,13 @@ fn dupes_list_folders_that_share_most_bytes() {
         let dupes = Dupes::new().similar(percent);
         let found = dupes.run(&[place.join("t")], &Options::new()).unwrap();
         let groups: Vec<_> = found.map(|it| it.unwrap()).collect();
-        groups.into_iter().filter(|it| it.kind == Kind::Similar).collect::<Vec<_>>()
+        groups.into_iter().filter(|it| matches!(it.kind, Kind::Similar(_))).collect::<Vec<_>>()
     };
     let found = similar(80);
     let names: Vec<_> = found[0].members.iter().map(|it| &it.name[..]).collect();
     // The largest folders, and what they share of the larger one.
-    assert_eq!((names, found[0].size, found[0].files), (vec![&b"x"[..], b"y"], Some(900), 87));
+    assert_eq!((names, found[0].size), (vec![&b"x"[..], b"y"], Some(900)));
+    assert_eq!((found[0].kind, found[0].digest, found[0].files), (Kind::Similar(87), None, 0));
     assert_eq!(found.len(), 1, "neither what is in them nor folders that are equal");
     let found = similar(90);
     assert_eq!((found.len(), &found[0].members[0].name[..]), (1, &b"x/in"[..]));
@@ -505,6 +510,7 @@ fn dupes_verify_what_is_only_recorded() {
     let gone = place.list("gone.b3", &[("a", "1"), ("b", "1")]);
     let cause = refused(Dupes::new().verify(Evidence::Read).run(&[gone], &Options::new()));
     assert!(cause.contains("gone.b3: the directory that it is of is not here"), "{cause}");
+    place.write("a", b"1");
     let out = place.list("t.b3", &[("../a", "1"), ("/b", "1")]);
     let found = Dupes::new().verify(Evidence::Read).run(&[out], &Options::new()).unwrap();
     assert!(found.changed().all(|it| it.1 == "has a name that leads out of the directory"));
@@ -520,26 +526,152 @@ fn dupes_do_not_have_one_path_through_two_lists() {
         ("q/x/u", "content"),
         ("q/x/v", "other"),
     ]);
-    let (sub, x, q) = (place.snapshot("p/sub"), place.snapshot("q/x"), place.snapshot("q"));
+    let (sub, x) = (place.snapshot("p/sub"), place.snapshot("q/x"));
     fs::rename(&sub, place.join("sub.b3")).unwrap();
-    fs::remove_file(place.join("p/sub.b3.tw")).unwrap();
+    fs::rename(place.join("p/sub.b3.tw"), place.join("sub.b3.tw")).unwrap();
     let p = place.snapshot("p");
-    fs::rename(place.join("sub.b3"), &sub).unwrap();
-    assert_eq!(of(&[&p, &sub]), []);
-    assert_eq!(of(&[&sub, &p]), []);
-    let similar = Dupes::new().similar(50).run(&[&p, &sub], &Options::new()).unwrap();
-    assert_eq!(groups(similar), []);
-    // Equal to a folder elsewhere, it is one member, and what is in it is not listed again.
-    assert_eq!(of(&[&p, &sub, &x]), [group(12, &["0:sub/", "2:/"])]);
-    assert_eq!(of(&[&sub, &x, &p]), [group(12, &["0:/", "1:/"])]);
-    assert_eq!(of(&[&x, &p, &sub]), [group(12, &["0:/", "1:sub/"])]);
-    assert_eq!(of(&[&x, &q]), []);
-    // Names of a plain list, in any form.
+    for ending in ["b3", "b3.tw"] {
+        let (from, to) = (place.join("sub"), sub.clone());
+        fs::rename(from.with_extension(ending), to.with_extension(ending)).unwrap();
+    }
+    for operands in [[&p, &sub], [&sub, &p], [&p, &place.join("p/sub")], [&place.join("p"), &sub]] {
+        let cause = refused(dupes(&operands, &Options::new()));
+        assert!(cause.contains(", which is also named; name one of them"), "{cause}");
+    }
+    assert_eq!(of(&[&p, &x]), [group(12, &["0:sub/", "1:/"])]);
+    // The same through a list whose file is in another place, and a link.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(place.join("p"), place.join("link")).unwrap();
+        fs::copy(&p, place.join("link.b3")).unwrap();
+        fs::copy(place.join("p.b3.tw"), place.join("link.b3.tw")).unwrap();
+        let run = dupes(&[&p, &place.join("link.b3")], &Options::new());
+        assert!(refused(run).contains("link.b3: has files of "));
+    }
+    // Names of a plain list, in any form, also of folders, and after the file has other numbers than the manifest says.
     let full = place.join("p/sub/u").to_str().unwrap().to_owned();
     let around = place.join("p/../p/sub/u").to_str().unwrap().to_owned();
     let list = place.list("list", &[(&full, "content"), (&around, "content")]);
     assert_eq!(of(&[&list]), []);
+    for operand in [&p, &place.join("p")] {
+        assert_eq!(of(&[&list, operand]), []);
+        assert_eq!(of(&[operand, &list]), []);
+    }
+    fs::rename(place.join("p/sub/u"), place.join("old")).unwrap();
+    place.write("p/sub/u", b"content");
     assert_eq!(of(&[&list, &p]), []);
-    let list = place.list("list", &[(&full, "content"), (&around, "content"), ("z", "content")]);
+    let names = [(&full[..], "content"), (&around, "content"), ("z", "content")];
+    let list = place.list("list", &names);
     assert_eq!(of(&[&p, &list])[0].1.len(), 2);
+    let similar = Dupes::new().similar(50).run(&[&p, &list], &Options::new()).unwrap();
+    assert!(similar.map(|it| it.unwrap().kind).all(|it| it == Kind::Files));
+}
+
+#[cfg(unix)]
+#[test]
+fn dupes_are_the_same_from_a_directory_with_linked_files_and_its_manifest() {
+    // As `rsync --link-dest` makes them.
+    let place = Place::with(&[("r/1/big", "not changed"), ("r/1/t", "text"), ("r/2/t", "text")]);
+    fs::hard_link(place.join("r/1/big"), place.join("r/2/big")).unwrap();
+    let expected = [group(4, &["0:1/", "0:2/"])];
+    assert_eq!(of(&[place.join("r")]), expected);
+    let manifest = place.snapshot("r");
+    assert_eq!(of(&[&manifest]), expected);
+    assert_eq!(of(&[place.join("r")]), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn dupes_of_folders_do_not_depend_on_other_operands() {
+    let place = Place::with(&[("t/a/k", "content"), ("t/b/k", "content"), ("t/c/k", "content")]);
+    std::os::unix::fs::symlink("/etc", place.join("t/b/link")).unwrap();
+    let other = place.list("other", &[("x", "nothing")]);
+    let expected = [group(7, &["0:a/", "0:c/"]), group(7, &["0:a/k", "0:b/k"])];
+    assert_eq!(of(&[place.join("t")]), expected);
+    assert_eq!(of(&[&place.join("t"), &other]), expected);
+    // A list has no links: a folder with one is not equal to one of a list.
+    let list = place.list("list", &[("k", "content")]);
+    assert_eq!(of(&[&list, &place.join("t")])[0], group(14, &["0:/", "1:a/", "1:c/"]));
+}
+
+#[test]
+fn dupes_refuse_lengths_that_contradict() {
+    let place = Place::with(&[]);
+    let line = |name: &str, content: &[u8], bytes: u64| {
+        let digest = treewide::hash(content);
+        format!(
+            "{{\"path\":\"{name}\",\"digest\":\"{digest}\",\"bytes\":{bytes},\"error\":null}}\n"
+        )
+    };
+    place.write("two", (line("a", b"1", 10) + &line("b", b"1", 99)).as_bytes());
+    let cause = refused(dupes(&[place.join("two")], &Options::new()));
+    assert!(cause.ends_with("two: says that a file has 99 bytes, and one with the same digest has 10; make the list again"), "{cause}");
+    place.write("empty", line("a", b"", 1000).as_bytes());
+    for run in [
+        dupes(&[place.join("empty")], &Options::new()).map(|_| ()),
+        missing(&place.join("empty"), &[place.join("two")], &Options::new()).map(|_| ()),
+    ] {
+        let cause = refused(run);
+        assert!(
+            cause.contains("empty: has the digest of the empty file for one that is not empty"),
+            "{cause}"
+        );
+    }
+}
+
+#[test]
+fn lists_without_a_line_are_refused() {
+    let place = Place::with(&[("empty", ""), ("comment", "# nothing\n"), ("t/a", "1")]);
+    let t = place.join("t");
+    for name in ["empty", "comment"] {
+        let list = place.join(name);
+        for run in [
+            dupes(&[&list], &Options::new()).map(|_| ()),
+            missing(&list, &[&t], &Options::new()).map(|_| ()),
+            missing(&t, &[&list], &Options::new()).map(|_| ()),
+        ] {
+            let cause = refused(run);
+            assert!(cause.ends_with(": there is no checksum line in it; make it again"), "{cause}");
+        }
+    }
+}
+
+#[test]
+fn lists_that_are_called_bucket_are_read_as_the_lists_that_they_are() {
+    let place = Place::with(&[("here/a", "one"), ("here/b", "one")]);
+    place.list("here/list.b3", &[("a", "one")]);
+    let list = fs::read_to_string(place.join("here/list.b3")).unwrap();
+    let bucket = place.list("here/bucket.b3", &[("a", "one"), ("b", "one"), ("list.b3", &list)]);
+    assert_eq!(of(&[&bucket]), [group(None, &["0:a", "0:b"])]);
+    assert_eq!(lost(&bucket, &[&place.join("here/list.b3")], false), ["list.b3"]);
+    let index = [("a", "one"), ("index-0.objects", "{}")];
+    let cause = refused(dupes(&[place.list("bucket.b3", &index)], &Options::new()));
+    assert!(cause.contains("bucket.b3: names a, which is not a list of a bucket"), "{cause}");
+}
+
+#[test]
+fn dupes_find_the_directory_of_a_list() {
+    let place = Place::with(&[("t/a", "one"), ("t/b", "one"), ("lists/t/x", "another")]);
+    let made = place.snapshot("t");
+    let list = place.join("lists/t.b3");
+    for ending in ["b3", "b3.tw"] {
+        fs::rename(made.with_extension(ending), list.with_extension(ending)).unwrap();
+    }
+    let run = |root: Option<PathBuf>, verify| {
+        let dupes = Dupes::new().verify(verify);
+        let dupes = root.map_or(dupes.clone(), |it| dupes.root(it));
+        let found = dupes.run(&[&list], &Options::new())?;
+        let dir = found.roots()[0].dir().map(Path::to_owned);
+        Ok::<_, Error>((dir, groups(found).len()))
+    };
+    // A directory of its name that has none of its files is another one.
+    assert_eq!(run(None, Evidence::Claimed).unwrap(), (None, 1));
+    let cause = refused(run(None, Evidence::Metadata));
+    assert!(
+        cause.contains("t.b3: the directory that it is of is not here") && cause.contains("--root"),
+        "{cause}"
+    );
+    for root in [place.join("t"), place.0.path().to_owned()] {
+        assert_eq!(run(Some(root), Evidence::Read).unwrap(), (Some(place.join("t")), 1));
+    }
 }

@@ -534,12 +534,20 @@ def _dupes(
     empty: bool,
     ignore_names: bool,
     similar: int,
+    root: Path | None,
     verify: str | None,
     threads: int,
     progress: FilesDone | None,
 ) -> tuple[Any, ...]: ...
 def _missing(
-    first: Path, others: list[Path], /, *, names: bool, threads: int, progress: FilesDone | None
+    first: Path,
+    others: list[Path],
+    /,
+    *,
+    names: bool,
+    root: Path | None,
+    threads: int,
+    progress: FilesDone | None,
 ) -> tuple[Any, ...]: ...
 
 # For `treewide.gpu`.

@@ -309,8 +309,8 @@ class Member:
     operand: str
     #: The evidence of its content. `None` for folders.
     evidence: Evidence | None
-    #: Whether it is another name of a file before it (a hard link).
-    is_link: bool
+    #: If it is another name of a file before it (a hard link): the path of that.
+    link_of: str | None
 
 
 @_dataclass(frozen=True)
@@ -318,12 +318,14 @@ class Group:
     """Files with the same content, folders that are equal, or two folders that are similar."""
 
     kind: _Literal["files", "folders", "similar"]
-    #: The digest of the content; of folders, of names and contents below them; of similar ones, zeros.
-    digest: bytes
+    #: The digest of the content; of folders, of names and contents below them. `None` for similar folders.
+    digest: bytes | None
     #: Bytes of one member; of similar folders, the bytes that both have. `None` if no operand says it.
     size: int | None
-    #: Files of one member; of similar folders, the percentage of the larger one that they share.
-    files: int
+    #: Files of one member. `None` for similar folders.
+    files: int | None
+    #: Of similar folders, the percentage of the larger one that they share.
+    percent: int | None
     #: The bytes that become free if one member stays. `None` if no operand says how long the files are.
     reclaimable: int | None
     members: tuple[Member, ...]
@@ -361,9 +363,10 @@ class Duplicates:
             "reclaimable": [group.reclaimable for _, group, _ in rows],
             "path": [_os.fsencode(it.path) for _, _, it in rows],
             "operand": [it.operand for _, _, it in rows],
-            "link": [it.is_link for _, _, it in rows],
+            "evidence": [it.evidence for _, _, it in rows],
+            "link_of": [it.link_of and _os.fsencode(it.link_of) for _, _, it in rows],
         }
-        kinds = ["int64", "string", "digest", "int64", "int64", "path", "string", "bool_"]
+        kinds = ["int64", "string", "digest", "int64", "int64", "path", "string", "string", "path"]
         return _table(columns, kinds)
 
 
@@ -385,14 +388,16 @@ class Missing:
     files: tuple[MissingFile, ...]
     #: Files of the first operand.
     total_files: int
+    #: Names in other operands that lead to files of the first. They do not count.
+    not_counted: int
     files_read: int
     bytes_read: int
     #: What could not be read, and why.
     unreadable: list[tuple[str, str]]
 
     def __bool__(self) -> bool:
-        """Whether anything is missing, or may be, as it could not be read."""
-        return bool(self.files or self.unreadable)
+        """Whether anything is missing, or may be: it could not be read, or there was nothing to look for."""
+        return bool(self.files or self.unreadable or not self.total_files)
 
     def to_arrow(self) -> _Any:
         """Return a table of pyarrow with a row for each file: path, digest, size, evidence."""
@@ -410,6 +415,7 @@ def dupes(
     empty: bool = False,
     ignore_names: bool = False,
     similar: int = 0,
+    root: _Path | None = None,
     verify: _Literal["metadata", "read"] | None = None,
     threads: int = 1,
     progress: _FilesDone | None = None,
@@ -422,6 +428,8 @@ def dupes(
     - `empty`: empty files are also a group.
     - `ignore_names`: folders are compared by the contents in them alone.
     - `similar=80`: pairs of folders that share 80 % of the larger one's bytes are also groups.
+    - `root`: the directory that a list is of, or one that has it under the name of the list. Otherwise it is `X` next to
+      `X.b3`, or the current one.
     - `verify`: files of lists are looked at first; with `"read"` all are read.
 
     Raises `ManifestError` if a list cannot be used, `ValueError` if two operands have the same files, and `OSError`.
@@ -437,6 +445,7 @@ def dupes(
         empty=empty,
         ignore_names=ignore_names,
         similar=similar,
+        root=root,
         verify=verify,
         threads=threads,
         progress=progress,
@@ -455,19 +464,22 @@ def missing(
     /,
     *others: _Path,
     names: bool = False,
+    root: _Path | None = None,
     threads: int = 1,
     progress: _FilesDone | None = None,
 ) -> Missing:
     """Find the files of `first` whose content none of the others has.
 
     It may have any name there; with `names`, it must be under the same path. Each operand is a list, a manifest or a
-    directory. Of a directory, only files are read that another operand could have.
+    directory. Of a directory, only files are read that another operand could have. `root` is as in `dupes`.
 
     Raises `ManifestError` if a list cannot be used, `ValueError` if an operand is named twice, and `OSError`.
     """
     if not others:
         raise TypeError("missing needs a list or directory in which it looks")
-    files, numbers, unreadable = _missing(first, [*others], names=names, threads=threads, progress=progress)
+    files, numbers, unreadable = _missing(
+        first, [*others], names=names, root=root, threads=threads, progress=progress
+    )
     fields: _Any = (tuple(MissingFile(*it) for it in files), *numbers, unreadable)
     return Missing(*fields)
 

@@ -10,7 +10,7 @@ use crate::args::progress::ProgressArgs;
 use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
 use crate::commands::comparing::run;
-use crate::commands::contents::{self, UNDETERMINED};
+use crate::commands::contents::{self, UNDETERMINED, known};
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
@@ -22,7 +22,7 @@ use clap::Args;
 use indicatif::HumanBytes;
 use std::path::PathBuf;
 use treewide_files::digest::hex;
-use treewide_files::list::json::Object;
+use treewide_files::list::json::{Object, quoted};
 use treewide_files::name::Listed;
 use treewide_manifest::found::{Found, Group, Kind, Member};
 use treewide_manifest::{Dupes, Evidence};
@@ -73,6 +73,10 @@ pub(crate) struct DupesArgs {
     #[arg(conflicts_with = "fclones")]
     similar: Option<u8>,
 
+    /// The directory that a list is of, or one that has it under the name of the list [default: X next to X.b3, or .]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Coverage")]
+    root: Option<PathBuf>,
+
     /// Look at files that are only recorded before they are called the same
     ///
     /// metadata: a file is read unless its size, inode and ctime are as recorded; read: all are read. A file that is not as
@@ -81,7 +85,10 @@ pub(crate) struct DupesArgs {
     #[arg(default_missing_value = "metadata", value_parser = ["metadata", "read"])]
     verify: Option<String>,
 
-    /// Write one JSON object a line: kind, digest, size, files, reclaimable, members; and one that counts
+    /// Write one JSON object a line: kind, digest, size, files, percent, reclaimable, members; and one that counts
+    ///
+    /// `link_of` of a member is an earlier member that is the same file. Similar folders have no digest and no files; size is
+    /// then what they share, and percent is that of the larger one.
     #[arg(long, help_heading = "Output", conflicts_with_all = ["null", "fclones"])]
     json: bool,
 
@@ -98,7 +105,7 @@ pub(crate) struct DupesArgs {
     #[arg(long, help_heading = "Output")]
     fclones: bool,
 
-    /// Also write a page for a browser, with the groups as bars
+    /// Also write a page for a browser, with the first 10,000 groups as bars
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
     #[arg(conflicts_with = "fclones")]
     html: Option<PathBuf>,
@@ -133,6 +140,7 @@ impl DupesArgs {
         let page = |path: &PathBuf| Html::open(path, &self.operands, &inputs, &progress);
         let mut page = self.html.as_ref().map(page).transpose()?;
         let dupes = Dupes::new().empty(self.empty).ignore_names(self.ignore_names);
+        let dupes = self.root.iter().fold(dupes, Dupes::root);
         let dupes = dupes.similar(self.similar.unwrap_or(0)).verify(match self.verify.as_deref() {
             Some("read") => Evidence::Read,
             Some(_) => Evidence::Metadata,
@@ -148,7 +156,7 @@ impl DupesArgs {
             }
         }
         if self.null {
-            contents::are_here(found.roots(), "so its names are not paths; use --json")?;
+            found.are_here("so its names are not paths")?;
         }
         let summary = self.summary(&found);
         let end = self.json.then(|| summary_json(&found));
@@ -156,13 +164,9 @@ impl DupesArgs {
             true => Report::new(&found, begun, self.verify.is_some())?.write(found, &mut output)?,
             false => self.groups(found, &mut output, page.as_mut())?,
         }
-        if let Some(end) = end {
-            output.record(Form::Json, |to| to.write_all(end.as_bytes()))?;
-        }
+        end.map_or(Ok(()), |end| output.record(Form::Json, |to| to.write_all(end.as_bytes())))?;
         output.finish()?;
-        if let Some(page) = page {
-            page.finish(&summary)?;
-        }
+        page.map_or(Ok(()), |page| page.finish(&summary))?;
         if !self.quiet.is_on() {
             console.say(&summary);
         }
@@ -213,21 +217,13 @@ impl DupesArgs {
             if let Some(page) = &mut page {
                 page.add(&found, &group);
             }
-            if self.json {
-                let line = json(&found, &group);
-                output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
-            } else if self.null {
-                let mut paths = Vec::new();
-                for member in &group.members {
-                    paths.extend(path(&found, member).as_os_str().as_encoded_bytes());
-                    paths.extend(if group.kind == Kind::Files { &b"\0"[..] } else { b"/\0" });
-                }
-                paths.push(0);
-                output.record(Form::Raw, |to| to.write_all(&paths))?;
-            } else {
-                let text = text(&found, &group);
-                output.record(Form::Lines, |to| to.write_all(text.as_bytes()))?;
-            }
+            let null = || {
+                let paths = group.members.iter().map(|it| ended(path(&found, it), &group));
+                let paths = paths.map(|it| it.into_os_string().into_encoded_bytes());
+                paths.chain([Vec::new()]).flat_map(|it| [it, vec![0]].concat()).collect()
+            };
+            let forms = (self.json, self.null);
+            contents::write(output, forms, || json(&found, &group), null, || text(&found, &group))?;
         }
         Ok(())
     }
@@ -243,42 +239,52 @@ fn path(found: &Found, member: &Member) -> PathBuf {
     found.path(member).unwrap_or_else(|| contents::bare(&member.name))
 }
 
-/// Such as `600 MiB` and `3 files of 300 MiB`.
-fn heading(group: &Group) -> (String, String) {
-    let size = |bytes: Option<u64>| bytes.map_or("?".into(), |it| HumanBytes(it).to_string());
-    let copies = group.members.iter().filter(|it| !it.is_link).count();
-    let each = size(group.size);
-    match group.kind {
-        Kind::Files => (size(group.reclaimable), format!("{copies} files of {each}")),
-        Kind::Folders => {
-            let files = count(group.files, "file");
-            (size(group.reclaimable), format!("{copies} folders of {each}, {files} in each"))
-        }
-        Kind::Similar => {
-            (each, format!("shared by 2 folders, {} % of the larger one", group.files))
-        }
-    }
-}
-
-/// Such as `600 MiB  3 files of 300 MiB` and a line for each.
-fn text(found: &Found, group: &Group) -> String {
-    let (bytes, what) = heading(group);
-    let mut text = format!("{bytes}  {what}\n");
-    for member in &group.members {
-        let link = if member.is_link { "  (another name of one above)" } else { "" };
-        text += &format!("  {}{}{link}\n", Listed::new(&line(found, member)), slash(group));
-    }
-    text
-}
-
-/// The end of the names of folders.
-fn slash(group: &Group) -> &'static str {
-    if group.kind == Kind::Files { "" } else { "/" }
+/// The path with a slash at its end if it is of a folder.
+fn ended(path: PathBuf, group: &Group) -> PathBuf {
+    let mut path = path.into_os_string();
+    path.push(if group.kind == Kind::Files { "" } else { "/" });
+    path.into()
 }
 
 /// The path of a member as a line has it.
-fn line(found: &Found, member: &Member) -> PathBuf {
-    contents::line(found.roots(), member.root, &member.name, found.path(member))
+fn line(found: &Found, group: &Group, member: &Member) -> PathBuf {
+    let path = contents::line(found.roots(), member.root, &member.name, found.path(member));
+    ended(path, group)
+}
+
+/// The bytes by which groups are in order.
+fn bytes_of(group: &Group) -> Option<u64> {
+    if matches!(group.kind, Kind::Similar(_)) { group.size } else { group.reclaimable }
+}
+
+/// Such as `600 MiB  3 files of 300 MiB`.
+fn heading(group: &Group) -> String {
+    let size = |bytes: Option<u64>| bytes.map_or("?".into(), |it| HumanBytes(it).to_string());
+    let copies = group.members.iter().filter(|it| it.link_of.is_none()).count();
+    let (bytes, each) = (size(bytes_of(group)), size(group.size));
+    match group.kind {
+        Kind::Files => format!("{bytes}  {copies} files of {each}"),
+        Kind::Folders => {
+            format!("{bytes}  {copies} folders of {each}, {} in each", count(group.files, "file"))
+        }
+        Kind::Similar(percent) => {
+            format!("{bytes}  shared by 2 folders, {percent} % of the larger one")
+        }
+    }
+}
+
+/// The heading, and a line for each member.
+fn text(found: &Found, group: &Group) -> String {
+    let mut text = heading(group) + "\n";
+    for member in &group.members {
+        text += &format!("  {}", Listed::new(&line(found, group, member)));
+        if let Some(first) = member.link_of {
+            let first = line(found, group, &group.members[first]);
+            text += &format!("  (another name of {})", Listed::new(&first));
+        }
+        text.push('\n');
+    }
+    text
 }
 
 fn percent(text: &str) -> Result<u8, String> {
@@ -290,24 +296,20 @@ fn percent(text: &str) -> Result<u8, String> {
 fn json(found: &Found, group: &Group) -> String {
     let mut object = Object::new();
     object.string("kind", group.kind.word());
-    object.string("digest", &hex(&group.digest));
-    let mut number = |key, value: Option<u64>| {
-        match value {
-            Some(value) => object.number(key, value),
-            None => object.null(key),
-        };
-    };
-    number("size", group.size);
-    number("files", Some(group.files));
-    number("reclaimable", group.reclaimable);
+    known(&mut object, "digest", group.digest.map(|it| quoted(&hex(&it))));
+    known(&mut object, "size", group.size);
+    let percent = if let Kind::Similar(percent) = group.kind { Some(percent) } else { None };
+    known(&mut object, "files", percent.is_none().then_some(group.files));
+    known(&mut object, "percent", percent);
+    known(&mut object, "reclaimable", group.reclaimable);
     let members = group.members.iter().map(|member| {
         let mut object = Object::about(&path(found, member));
         object.path("operand", found.roots()[member.root].path());
-        match member.evidence.map(Evidence::word) {
-            Some(word) => object.string("evidence", word),
-            None => object.null("evidence"),
+        known(&mut object, "evidence", member.evidence.map(|it| quoted(it.word())));
+        match member.link_of {
+            Some(first) => object.path("link_of", &path(found, &group.members[first])),
+            None => object.null("link_of"),
         };
-        object.raw("link", if member.is_link { "true" } else { "false" });
         object.finish().trim_end().to_owned()
     });
     object.list("members", &members.collect::<Vec<_>>());
@@ -316,8 +318,7 @@ fn json(found: &Found, group: &Group) -> String {
 
 fn summary_json(found: &Found) -> String {
     let (totals, (files, bytes)) = (found.totals(), found.read());
-    let mut object = Object::new();
-    for (key, number) in [
+    contents::numbers(&[
         ("file_groups", totals.files),
         ("folder_groups", totals.folders),
         ("similar", totals.similar),
@@ -329,8 +330,5 @@ fn summary_json(found: &Found) -> String {
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),
         ("changed", found.changed().count() as u64),
-    ] {
-        object.number(key, number);
-    }
-    object.finish()
+    ])
 }

@@ -5,7 +5,7 @@ use crate::args::progress::ProgressArgs;
 use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
 use crate::commands::comparing::run;
-use crate::commands::contents::{self, UNDETERMINED};
+use crate::commands::contents::{self, UNDETERMINED, known};
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
@@ -17,7 +17,7 @@ use clap::Args;
 use indicatif::HumanBytes;
 use std::path::PathBuf;
 use treewide_files::digest::hex;
-use treewide_files::list::json::Object;
+use treewide_files::list::json::{Object, quoted};
 use treewide_files::name::{Listed, shown};
 use treewide_manifest::Missing;
 use treewide_manifest::found::{Lost, MissingFiles};
@@ -61,6 +61,10 @@ pub(crate) struct MissingArgs {
     #[arg(long, help_heading = "Coverage")]
     names: bool,
 
+    /// The directory that a list is of, or one that has it under the name of the list [default: X next to X.b3, or .]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Coverage")]
+    root: Option<PathBuf>,
+
     /// Write one JSON object a line: path, digest, size, evidence; and one that counts
     #[arg(long, help_heading = "Output", conflicts_with = "null")]
     json: bool,
@@ -96,8 +100,8 @@ impl MissingArgs {
             self.output.open(&contents::lists(&operands), Prints::Always, &progress)?;
         progress.show(|| None);
         let options = self.read.plain_options(progress.hears());
-        let mut found =
-            Missing::new().names(self.names).run(&self.first, &self.others, &options)?;
+        let missing = self.root.iter().fold(Missing::new().names(self.names), Missing::root);
+        let mut found = missing.run(&self.first, &self.others, &options)?;
         progress.finish();
         let outcome = contents::unreadable(&console, found.unreadable());
         while let Some(lost) = found.next() {
@@ -105,22 +109,10 @@ impl MissingArgs {
             let here = found.path(&lost);
             here.iter().try_for_each(|path| output.spare(path))?;
             let path = here.unwrap_or_else(|| contents::bare(&lost.name));
-            let mut line = path.as_os_str().as_encoded_bytes().to_vec();
-            let form = match (self.json, self.null) {
-                (true, _) => {
-                    line = json(&path, &lost).into();
-                    Form::Json
-                }
-                (_, true) => {
-                    line.push(0);
-                    Form::Raw
-                }
-                _ => {
-                    line = format!("{}\n", Listed::new(&path)).into();
-                    Form::Lines
-                }
-            };
-            output.record(form, |to| to.write_all(&line))?;
+            let null = || [path.as_os_str().as_encoded_bytes(), b"\0"].concat();
+            let text = || format!("{}\n", Listed::new(&path));
+            let forms = (self.json, self.null);
+            contents::write(&mut output, forms, || json(&path, &lost), null, text)?;
         }
         if self.json {
             let line = summary_json(&found);
@@ -143,14 +135,8 @@ impl MissingArgs {
 
 fn json(path: &std::path::Path, lost: &Lost) -> String {
     let mut object = Object::about(path);
-    match &lost.digest {
-        Some(digest) => object.string("digest", &hex(digest)),
-        None => object.null("digest"),
-    };
-    match lost.size {
-        Some(size) => object.number("size", size),
-        None => object.null("size"),
-    };
+    known(&mut object, "digest", lost.digest.map(|it| quoted(&hex(&it))));
+    known(&mut object, "size", lost.size);
     object.string("evidence", lost.evidence.word());
     object.finish()
 }
@@ -174,17 +160,14 @@ fn summary(found: &MissingFiles) -> String {
 
 fn summary_json(found: &MissingFiles) -> String {
     let (totals, (files, bytes)) = (found.totals(), found.read());
-    let mut object = Object::new();
-    for (key, number) in [
+    contents::numbers(&[
         ("files", totals.files),
         ("missing", totals.missing),
         ("bytes", totals.bytes),
         ("unknown", totals.unknown),
+        ("not_counted", totals.own),
         ("files_read", files),
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),
-    ] {
-        object.number(key, number);
-    }
-    object.finish()
+    ])
 }

@@ -12,20 +12,28 @@ use treewide_files::name::shown;
 /// The bytes by which a page is known.
 const BEGIN: &str = "<!doctype html>\n<html lang=\"en\">\n";
 
+const PAGE: &str = include_str!("page.html");
+
+/// Texts of a page.
+pub(crate) struct Labels<'a> {
+    pub(crate) title: &'a str,
+    /// The heading of the list, and that of its first column.
+    pub(crate) fixed: [&'static str; 2],
+}
+
 /// A page that is being written.
 pub(crate) struct Page<'a> {
     output: Output<'a>,
-    template: &'static str,
+    labels: [&'static str; 2],
     has_rows: bool,
     failed: Option<anyhow::Error>,
 }
 
 impl<'a> Page<'a> {
-    /// Begins a page at `path` with `style` in its place. An error if that is one of the `inputs`, or a file that is not a page.
+    /// Begins a page at `path`. An error if that is one of the `inputs`, or a file that is not a page.
     pub(crate) fn open(
         path: &Path,
-        (template, style): (&'static str, &str),
-        title: &str,
+        labels: &Labels<'_>,
         inputs: &[PathBuf],
         progress: &'a Progress,
     ) -> anyhow::Result<Self> {
@@ -38,9 +46,9 @@ impl<'a> Page<'a> {
             );
         }
         let output = Output::open(Some(path), inputs, Prints::Always, progress, false)?;
-        let mut page = Self { output, template, has_rows: false, failed: None };
-        let (before, _) = parts("{rows}", template);
-        page.write(&before.replace("{title}", &html(title)).replace("{style}", style))?;
+        let mut page = Self { output, labels: labels.fixed, has_rows: false, failed: None };
+        let (before, after) = parts("{title}", parts("{rows}", PAGE).0);
+        page.write(&format!("{before}{}{after}", html(labels.title)))?;
         Ok(page)
     }
 
@@ -68,8 +76,9 @@ impl<'a> Page<'a> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        let (_, after) = parts("{rows}", self.template);
-        let (between, end) = parts("{summary}", after);
+        let (between, end) = parts("{summary}", parts("{rows}", PAGE).1);
+        let [heading, kind] = self.labels;
+        let end = end.replace("{heading}", heading).replace("{kind}", kind);
         self.write(&format!("{between}{summary}{end}"))?;
         self.output.finish().context("the report")
     }
@@ -101,23 +110,17 @@ pub(crate) fn html(text: &str) -> String {
     safe
 }
 
-/// The style of the page about differences, for others.
-pub(crate) fn style(page: &str) -> &str {
-    let (_, rest) = parts("<style>", page);
-    parts("</style>", rest).0
-}
-
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
-    /// Whether a template has each mark once, and nothing from elsewhere.
-    pub(crate) fn is_template(page: &str, marks: &[&str]) {
-        assert!(page.starts_with(BEGIN));
-        for mark in marks {
-            assert_eq!(page.matches(mark).count(), 1, "{mark}");
+    #[test]
+    fn page_has_each_mark_once() {
+        assert!(PAGE.starts_with(BEGIN));
+        for mark in ["{title}", "{rows}", "{summary}", "{heading}", "{kind}"] {
+            assert_eq!(PAGE.matches(mark).count(), 1, "{mark}");
         }
-        assert!(!page.contains("://"), "the page needs nothing else");
+        assert!(!PAGE.contains("://"), "the page needs nothing else");
     }
 
     #[test]

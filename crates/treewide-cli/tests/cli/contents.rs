@@ -47,7 +47,11 @@ fn dupes_lists_groups_and_says_how_they_are_known() {
     folder
         .treewide("dupes -q -0 one.b3 two.b3")
         .run()
-        .fails(3, &["one.b3: the directory that it is of is not here, so its names are not paths"]);
+        .fails(2, &["one.b3: the directory that it is of is not here, so its names are not paths"]);
+    folder
+        .treewide("dupes --verify one.b3")
+        .run()
+        .fails(2, &["one.b3: the directory that it is of is not here, so nothing can be verified"]);
 }
 
 #[test]
@@ -62,7 +66,7 @@ fn dupes_writes_json() {
         (&lines[0]["kind"], &lines[0]["size"], &lines[0]["reclaimable"]),
         (&"files".into(), &3.into(), &3.into())
     );
-    let member = serde_json::json!({"path": "t/new\nline", "operand": "t", "evidence": "read", "link": false});
+    let member = serde_json::json!({"path": "t/new\nline", "operand": "t", "evidence": "read", "link_of": null});
     assert_eq!(lines[0]["members"][1], member);
     assert_eq!(lines[1]["members"][0]["evidence"], serde_json::Value::Null);
     let all = serde_json::json!({"file_groups": 1, "folder_groups": 1, "redundant": 2, "reclaimable": 6, "unknown": 0, "similar": 0, "changed": 0,
@@ -115,13 +119,28 @@ fn dupes_writes_a_page() {
     let (rows, rest) = rest.split_once("</script>").unwrap();
     let rows: Vec<serde_json::Value> = serde_json::from_str(rows).unwrap();
     assert!(page.contains("<title>Duplicates in t</title>") && rest.contains(said), "{page}");
-    let last = serde_json::json!({"kind": "similar", "bytes": 63, "text": "63 B  shared by 2 folders, 87 % of the larger one",
-        "paths": ["t/u/", "t/v/"], "more": 0});
+    let last = serde_json::json!({"verdict": "similar", "bytes": 63, "detail": "63 B  shared by 2 folders, 87 % of the larger one",
+        "path": "t/u/\nt/v/"});
     assert_eq!(rows.last(), Some(&last));
-    let name = rows.iter().find_map(|it| {
-        it["paths"].as_array()?.iter().find(|it| it.as_str().unwrap().contains("img"))
-    });
-    assert_eq!(name.unwrap(), r"t/</script><img src=x>\u{202e}");
+    let paths = rows.iter().flat_map(|it| it["path"].as_str().unwrap().lines());
+    assert_eq!(
+        paths.filter(|it| it.contains("img")).collect::<Vec<_>>(),
+        [r"t/</script><img src=x>\u{202e}"]
+    );
+    let similar = folder.treewide("dupes -q --similar 80% --json t").run();
+    let similar: serde_json::Value =
+        serde_json::from_str(similar.text().lines().rev().nth(1).unwrap()).unwrap();
+    let null = serde_json::Value::Null;
+    assert_eq!((&similar["percent"], &similar["size"]), (&87.into(), &63.into()));
+    assert_eq!((&similar["digest"], &similar["files"]), (&null, &null));
+    // Nothing in a name is a mark of the page.
+    for mark in ["{heading}", "{summary}", "{rows}"] {
+        folder.write(format!("{mark}/x"), "one");
+        folder.treewide(&format!("dupes -q --html page.html {mark}")).run().fails(0, &[]);
+        let page = folder.read("page.html");
+        assert!(page.contains(&format!("<title>Duplicates in {mark}</title>")), "{page}");
+        assert_eq!(page.matches(mark).count(), 2, "{page}");
+    }
     // It replaces a page, and nothing else.
     folder.treewide("dupes -q --html page.html u").run().fails(0, &[]);
     folder.write("mine", "text");
@@ -154,18 +173,18 @@ fn dupes_writes_a_report_for_fclones() {
     folder
         .treewide("dupes --fclones gone.b3")
         .run()
-        .fails(3, &["gone.b3: the directory that it is of is not here"]);
+        .fails(2, &["gone.b3: the directory that it is of is not here"]);
     folder.write("gone.b3", format!("{0}  a\n{0}  b\n", hex("one")));
     folder.write("gone/a", "one");
     folder
         .treewide("dupes --fclones gone.b3")
         .run()
-        .fails(3, &["gone.b3: no index says when its files were read", "add --verify"]);
+        .fails(2, &["gone.b3: no index says when its files were read", "add --verify"]);
     folder.write("gone/b", "one");
     folder
         .treewide("dupes --fclones --verify gone.b3")
         .run()
-        .fails(3, &["a list does not say how long its files are"]);
+        .fails(2, &["a list does not say how long its files are"]);
     // A copy of a list is newer than its contents.
     let began = folder.read("t.b3.tw");
     let began = began.split_once("\"began\":\"").unwrap().1.split_once('"').unwrap().0;
@@ -204,7 +223,7 @@ fn missing_lists_files_and_ends_with_1() {
     let expected =
         serde_json::json!({"path": "t/b/1", "digest": hex("two"), "size": 3, "evidence": "read"});
     assert_eq!(first, expected);
-    assert!(ended.text().ends_with("{\"files\":4,\"missing\":2,\"bytes\":6,\"unknown\":0,\"files_read\":5,\"bytes_read\":15,\"unreadable\":0}\n"));
+    assert!(ended.text().ends_with("{\"files\":4,\"missing\":2,\"bytes\":6,\"unknown\":0,\"not_counted\":0,\"files_read\":5,\"bytes_read\":15,\"unreadable\":0}\n"));
 }
 
 #[test]
@@ -216,7 +235,7 @@ fn dupes_and_missing_refuse_what_they_cannot_do() {
         ("dupes", 2, "<X.b3|DIR>"),
         ("missing t", 2, "<Y.b3|DIR>"),
         ("dupes t t", 2, "t: is named twice; name it once"),
-        ("dupes t t.b3", 2, "t.b3: has the files of t, which is also named"),
+        ("dupes t t.b3", 2, "t.b3: has files of t, which is also named; name one of them"),
         ("dupes gone", 3, "gone: cannot read: "),
         ("dupes list", 3, "list:1: not a checksum line"),
         ("missing t list", 3, "list:1: not a checksum line"),
@@ -541,4 +560,104 @@ fn files_that_may_have_rotted_are_no_copies() {
     let ended = folder.treewide("dupes --fclones on u.b3").run();
     assert!(!ended.text().contains("on/b"), "{ended:?}");
     ended.fails(3, &[cause]);
+}
+
+#[test]
+fn dupes_writes_a_page_of_the_largest_groups() {
+    let folder = Folder::new();
+    let line = |at: u32| {
+        let digest = hex(at.to_string());
+        format!("{{\"path\":\"{{}}{at}\",\"digest\":\"{digest}\",\"bytes\":{at},\"error\":null}}\n")
+    };
+    let lines: String = (1..=10_001)
+        .map(line)
+        .flat_map(|it| [it.replace("{}", "a"), it.replace("{}", "b")])
+        .collect();
+    folder.write("list", lines);
+    folder.treewide("dupes -q -o all --html page.html list").run().fails(0, &[]);
+    let page = folder.read("page.html");
+    assert!(
+        page.contains("<p>This page has the first 10000 of 10001 groups.</p>"),
+        "{}",
+        &page[..2000]
+    );
+    assert_eq!(page.matches("\"verdict\":\"files\"").count(), 10_000);
+    assert!(
+        page.contains("\"a2\\nb2\"") && !page.contains("\"a1\\nb1\""),
+        "the smallest is left out"
+    );
+    assert_eq!(folder.read("all").lines().count(), 3 * 10_001);
+    // A group of many names.
+    let many: String = (0..150).map(|at| format!("{}  {at:03}\n", hex("one"))).collect();
+    folder.write("many", many);
+    folder.treewide("dupes -q --html page.html many").run().fails(0, &[]);
+    let page = folder.read("page.html");
+    assert!(
+        page.contains("099\",\"detail\":\"?  150 files of ?; 50 more are not shown\""),
+        "{page}"
+    );
+}
+
+#[test]
+fn dupes_says_which_file_another_name_is_of() {
+    let folder = Folder::new();
+    for name in ["t/a", "t/d"] {
+        folder.write(name, "content");
+    }
+    fs::hard_link(folder.join("t/d"), folder.join("t/e")).unwrap();
+    let lines = "7 B  2 files of 7 B\n  t/a\n  t/d\n  t/e  (another name of t/d)\n";
+    folder.treewide("dupes -q t").run().succeeds_with(lines);
+    let ended = folder.treewide("dupes -q --json t").run();
+    let group: serde_json::Value =
+        serde_json::from_str(ended.text().lines().next().unwrap()).unwrap();
+    let links: Vec<_> =
+        group["members"].as_array().unwrap().iter().map(|it| it["link_of"].as_str()).collect();
+    assert_eq!(links, [None, None, Some("t/d")]);
+}
+
+#[test]
+fn dupes_and_missing_look_for_the_directory_of_a_list() {
+    let folder = folder();
+    fs::create_dir(folder.join("lists")).unwrap();
+    folder.treewide("snapshot -q t -o lists/t.b3").run().fails(0, &[]);
+    let groups = "t/a\0t/new\nline\0\0t/b/\0t/c/\0\0";
+    for root in ["t", "."] {
+        let ended =
+            folder.treewide(&format!("dupes -q -0 --verify --root {root} lists/t.b3")).run();
+        assert_eq!(ended.text().replace("./t/", "t/"), groups, "{ended:?}");
+        assert_eq!(ended.code, Some(0));
+    }
+    // As `verify`: the directory at hand.
+    let ended = folder.treewide("dupes -q -0 --verify ../lists/t.b3").at(folder.join("t")).run();
+    assert_eq!(ended.text(), "a\0new\nline\0\0b/\0c/\0\0", "{ended:?}");
+    // A directory of its name that is another one.
+    folder.write("lists/t/other", "one");
+    folder
+        .treewide("dupes -0 lists/t.b3")
+        .run()
+        .fails(2, &["name it with --root, or run this in it"]);
+    fs::create_dir(folder.join("disk")).unwrap();
+    fs::rename(folder.join("t"), folder.join("disk/t")).unwrap();
+    let ended = folder.treewide("missing --root disk lists/t.b3 disk").run();
+    assert!(ended.text().starts_with("disk/t/a\n"), "{ended:?}");
+    ended.fails(
+        1,
+        &["4 of 4 files missing (12 B); not counted: 4 files of the others in lists/t.b3"],
+    );
+    let ended = folder.treewide("missing --json --root disk lists/t.b3 disk").run();
+    assert!(ended.text().contains("\"not_counted\":4,"), "{ended:?}");
+    // In the directory that another operand contains: its files are not found in themselves.
+    let ended = folder.treewide("missing ../../lists/t.b3 ..").at(folder.join("disk/t")).run();
+    ended.fails(1, &["4 of 4 files missing"]);
+}
+
+#[test]
+fn lists_without_a_line_are_not_compared() {
+    let folder = folder();
+    folder.write("empty", "");
+    for args in ["dupes empty", "dupes t empty", "missing empty t", "missing t empty"] {
+        let ended = folder.treewide(args).run();
+        assert_eq!(ended.text(), "", "{args}");
+        ended.fails(3, &["empty: there is no checksum line in it; make it again"]);
+    }
 }

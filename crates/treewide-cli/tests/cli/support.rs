@@ -114,6 +114,12 @@ impl Program {
         self
     }
 
+    /// In this folder.
+    pub(crate) fn at(mut self, folder: impl AsRef<Path>) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
     /// Call it by another name than its file's.
     pub(crate) fn named(mut self, argv0: &str) -> Self {
         self.command.arg0(argv0);

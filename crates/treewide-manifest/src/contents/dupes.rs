@@ -1,26 +1,22 @@
 //! Duplicates: files with the same content, and folders that are equal.
 
-use crate::contents::entry::{EMPTY, Kind as Thing};
-use crate::contents::facts::{Facts, Inode, first, last};
+use crate::contents::entry::{EMPTY, Kind as Thing, ROOT, parents, split};
+use crate::contents::facts::{Facts, Inode, last};
 use crate::contents::folders::{Folder, Folders};
 use crate::contents::group::{Group, Kind, Member};
-use crate::contents::places::Places;
 use crate::contents::root::Root;
-use crate::contents::roots::{Roots, runs};
+use crate::contents::roots::{Roots, Run, runs};
 use crate::contents::similar::Similar;
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::Wanted;
 use crate::contents::verified::Verified;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::run::verdict::Evidence;
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
-use treewide_files::{Options, name::os_path};
-
-/// Bytes of a record that are the digest.
-const KEY: usize = OUT_LEN;
+use treewide_files::{Options, Stamp};
 
 /// Files of fewer bytes count as long as they are: holes in them are few bytes, and asking for each takes time. A guess.
 const WITH_HOLES: u64 = 64 << 10;
@@ -33,6 +29,7 @@ pub struct Dupes {
     ignore_names: bool,
     similar: u8,
     verify: Evidence,
+    root: Option<PathBuf>,
 }
 
 /// Duplicates that were found: an iterator over groups, most reclaimable bytes first.
@@ -78,6 +75,7 @@ impl Dupes {
             ignore_names: false,
             similar: 0,
             verify: Evidence::Claimed,
+            root: None,
         }
     }
 
@@ -107,65 +105,54 @@ impl Dupes {
         Self { verify: least, ..self }
     }
 
+    /// Where the directories of lists are looked for first: this is it, or has it under the name of the list.
+    pub fn root(self, root: impl Into<PathBuf>) -> Self {
+        Self { root: Some(root.into()), ..self }
+    }
+
     /// Looks for duplicates in lists, manifests and directories.
     ///
     /// # Errors
-    /// If an operand cannot be used, two are the same, or the run is cancelled.
+    /// If an operand cannot be used, two have the same files, or the run is cancelled.
     pub fn run<P: AsRef<Path>>(&self, operands: &[P], options: &Options) -> Result<Found, Error> {
-        let mut roots = Roots::open(operands, options)?;
+        let mut roots = Roots::open(operands, self.root.as_deref(), options)?;
         roots.are_apart()?;
         let known = roots.sizes(options, false, &|_| true)?;
         roots.resolve(options, &|_, size| match known.has(size) {
             true => Wanted::Whole,
             false => Wanted::Alike,
         })?;
-        let verified = match self.verify {
-            Evidence::Read | Evidence::Metadata => {
-                let files =
-                    self.files(&roots, &Verified::default(), options, &mut |_, _, _| Ok(()))?;
-                Verified::new(files, self.verify, &roots, options)?
-            }
-            _ => Verified::default(),
-        };
+        let mut verified = Verified::default();
+        if self.verify < Evidence::Claimed {
+            let files = self.files(&roots, &verified, options, None)?;
+            verified = Verified::new(files, self.verify, &roots, options)?;
+        }
         let mut folders = Sorter::new();
         let mut similar = Similar::new(self.similar);
-        let has_all = roots.all.iter().all(Root::has_all);
-        let mut open = None;
-        let mut folder = |begin: [u8; 4], it: Folder| {
-            similar.folder(begin, &it.name, it.size);
+        let mut folder = |begin: [u8; ROOT], it: Folder<'_>| {
+            similar.folder([&begin, it.name].concat(), it.size);
             if !self.folders || !it.is_comparable {
                 return Ok(());
             }
             let size = it.size.unwrap_or(u64::MAX);
             let facts = [it.files.to_le_bytes(), size.to_le_bytes()].concat();
-            folders.push(&[&it.digest, &begin, &it.name, &[0], &it.height.to_le_bytes(), &facts])
+            folders.push(&[&it.digest, &begin, it.name, &[0], &it.height.to_le_bytes(), &facts])
         };
-        let files = self.files(&roots, &verified, options, &mut |begin, name, kind| {
-            let new = || Folders::new(self.ignore_names, has_all);
-            let (of, folders) = open.get_or_insert_with(|| (begin, new()));
-            if *of != begin {
-                std::mem::replace(folders, new()).finish(&mut |it| folder(*of, it))?;
-            }
-            *of = begin;
-            folders.add(name, kind, &mut |it| folder(begin, it))
-        })?;
-        if let Some((begin, ended)) = open {
-            ended.finish(&mut |it| folder(begin, it))?;
-        }
-        let mut covered = equal_folders(folders, &roots.places)?;
+        let files = self.files(&roots, &verified, options, Some(&mut folder))?;
+        let mut covered = equal_folders(folders, &roots, options)?;
         let (mut totals, mut sorter) = (Totals::default(), Sorter::new());
-        runs(&mut files.finish()?, (KEY, 2), options, &mut |run| {
-            let group = of_run(run, &roots, &mut covered, &mut totals, &mut similar);
+        runs(&mut files.finish()?, (OUT_LEN, 2), options, &mut |run| {
+            let group = of_run(run, &roots, &mut covered, &mut totals, &mut similar)?;
             group.map_or(Ok(()), |group| sorter.push(&[&group.to_record()]))
         })?;
-        let place = |it: &[u8]| {
-            let (root, name) = (u32::from_be_bytes(first(&mut &it[..4])), &it[4..]);
-            roots.places.folder(root as usize, name)
-        };
         let is_equal = |a: &[u8], b: &[u8]| {
-            let (a, b) = (place(a), place(b));
-            let is_same = Places::ends(&a).any(|it| it == b) || Places::ends(&b).any(|it| it == a);
-            is_same || covered.of(&a).is_some() || covered.of(&b).is_some()
+            let is_vague = [a, b].iter().any(|it| roots.all[split(it).0].is_vague());
+            let places = [a, b].map(|it| roots.place(it).filter(|_| is_vague));
+            let is_in = |a: &Option<PathBuf>, b: &Option<PathBuf>| {
+                a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| a.starts_with(b))
+            };
+            let is_same = is_in(&places[0], &places[1]) || is_in(&places[1], &places[0]);
+            is_same || covered.of(a).is_some() || covered.of(b).is_some()
         };
         for group in similar.groups(&is_equal) {
             totals.similar += 1;
@@ -180,39 +167,52 @@ impl Dupes {
         Ok(Found { roots, verified, totals, groups: sorter.finish()? })
     }
 
-    /// All files with a digest, to be sorted. `each` gets all that is below the operands.
+    /// All files with a digest, to be sorted. `each` gets the folders.
     fn files(
         &self,
         roots: &Roots,
         verified: &Verified,
         options: &Options,
-        each: &mut EachThing<'_>,
+        mut each: Option<&mut EachFolder<'_>>,
     ) -> Result<Sorter, Error> {
         let (mut files, mut end, mut path) = (Sorter::new(), Vec::new(), Vec::new());
         for (number, root) in (0_u32..).zip(&roots.all) {
             let begin = number.to_be_bytes();
+            let mut folders = Folders::new(self.ignore_names);
             root.each_in_order(number, options, &mut |name, mut kind| {
                 if let Thing::File(Some(digest), mut facts) = kind {
                     path.clear();
                     path.extend_from_slice(&begin);
                     path.extend_from_slice(name);
-                    match verified.evidence(&path, facts.evidence) {
-                        Some(evidence) => facts.evidence = evidence,
-                        None => kind = Thing::File(None, facts),
-                    }
-                    if matches!(kind, Thing::File(Some(_), _)) && (self.empty || digest != EMPTY) {
-                        end.clear();
-                        end.push(0);
-                        facts.push_to(&mut end);
-                        files.push(&[&digest, &path, &end])?;
-                    }
+                    kind = match verified.evidence(&path, facts.evidence) {
+                        Some(evidence) => {
+                            facts.evidence = evidence;
+                            if self.empty || digest != EMPTY {
+                                end.clear();
+                                end.push(0);
+                                facts.push_to(&mut end);
+                                files.push(&[&digest, &path, &end])?;
+                            }
+                            Thing::File(Some(digest), facts)
+                        }
+                        None => Thing::File(None, Facts { inode: None, ..facts }),
+                    };
                 }
-                each(begin, name, &kind)
+                match &mut each {
+                    Some(each) => folders.add(name, &kind, &mut |it| each(begin, it)),
+                    None => Ok(()),
+                }
             })?;
+            if let Some(each) = &mut each {
+                folders.finish(&mut |it| each(begin, it))?;
+            }
         }
         Ok(files)
     }
 }
+
+/// Gets the folders of an operand.
+type EachFolder<'a> = dyn FnMut([u8; ROOT], Folder<'_>) -> Result<(), Error> + 'a;
 
 impl Totals {
     fn add(&mut self, group: &Group) {
@@ -229,59 +229,60 @@ struct Covered {
     groups: Vec<Group>,
     /// Of each, whether a file in a copy is not only another name of a file that stays.
     has_copies: Vec<bool>,
-    /// The group of a folder, by its place. The first member of a group is not here: its files count for themselves.
+    /// The group of a folder. The first member of a group is not here: its files count for themselves.
     copies: HashMap<Vec<u8>, usize>,
 }
 
 impl Covered {
-    /// The group that stands for the file or folder at this place.
-    fn of(&self, place: &[u8]) -> Option<usize> {
-        if self.copies.is_empty() {
-            return None;
-        }
-        Places::ends(place).find_map(|it| self.copies.get(it).copied())
+    /// The group that stands for this file or folder.
+    fn of(&self, path: &[u8]) -> Option<usize> {
+        let mut all = parents(path).take_while(|_| !self.copies.is_empty());
+        all.find_map(|it| self.copies.get(it).copied())
     }
 }
 
-/// Groups equal folders. What is in a copy is not a group of its own, so parents come first.
-fn equal_folders(folders: Sorter, places: &Places) -> Result<Covered, Error> {
+/// Groups equal folders. The files in a copy are not a group of their own, so parents come first.
+fn equal_folders(folders: Sorter, roots: &Roots, options: &Options) -> Result<Covered, Error> {
     let mut found: Vec<(u32, Group)> = Vec::new();
-    runs(&mut folders.finish()?, (KEY, 2), &Options::new(), &mut |run| {
+    runs(&mut folders.finish()?, (OUT_LEN, 2), options, &mut |run| {
         let (mut members, mut facts) = (Vec::new(), (0, 0, u64::MAX));
-        for record in run {
-            let mut rest = &record[KEY..];
+        for record in run.iter() {
+            let mut rest = &record[OUT_LEN..];
             let [size, files] = std::array::from_fn(|_| u64::from_le_bytes(last(&mut rest)));
             let height = u32::from_le_bytes(last(&mut rest));
-            let root = u32::from_be_bytes(first(&mut rest)) as usize;
-            let name = rest[..rest.len() - 1].into();
+            let (root, name) = split(&rest[..rest.len() - 1]);
             facts = (height, files, facts.2.min(size));
-            members.push(Member { root, name, evidence: None, is_link: false });
+            members.push(Member { root, name: name.into(), evidence: None, link_of: None });
         }
-        let digest = first(&mut &run[0][..]);
         let (height, files, size) = facts;
         let size = (size != u64::MAX).then_some(size);
-        let group =
-            Group { kind: Kind::Folders, digest, size, files, reclaimable: Some(0), members };
-        found.push((height, group));
+        let (kind, digest) = (Kind::Folders, Some(run.key()));
+        found.push((height, Group { kind, digest, size, files, reclaimable: Some(0), members }));
         Ok(())
     })?;
     found.sort_by_key(|(height, _)| std::cmp::Reverse(*height));
     let mut covered =
         Covered { groups: Vec::new(), has_copies: Vec::new(), copies: HashMap::new() };
     for (_, mut group) in found {
-        // A folder of two operands is one.
-        let mut there: Vec<Vec<u8>> = Vec::new();
-        let mut seen = HashSet::new();
+        let is_vague = group.members.iter().any(|it| roots.all[it.root].is_vague());
+        let (mut copies, mut places) = (Vec::new(), HashMap::new());
+        let mut count = 0;
         group.members.retain(|it| {
-            let place = places.folder(it.root, &it.name);
-            let is_new = covered.of(&place).is_none() && seen.insert(place.clone());
-            if is_new {
-                there.push(place);
+            let path = [&(it.root as u32).to_be_bytes(), &it.name[..]].concat();
+            if covered.of(&path).is_some() {
+                return false;
             }
+            // A folder of two operands is one. The names of the first member stay, whatever they are.
+            let place = roots.place(&path).filter(|_| is_vague);
+            let at = place.map_or(count, |it| *places.entry(it).or_insert(count));
+            if at > 0 {
+                copies.push((path, covered.groups.len()));
+            }
+            let is_new = at == count;
+            count += usize::from(is_new);
             is_new
         });
         if group.members.len() > 1 {
-            let copies = there.into_iter().skip(1).map(|it| (it, covered.groups.len()));
             covered.copies.extend(copies);
             covered.groups.push(group);
             covered.has_copies.push(false);
@@ -290,84 +291,76 @@ fn equal_folders(folders: Sorter, places: &Places) -> Result<Covered, Error> {
     Ok(covered)
 }
 
-/// Gets all that is below the operands, each with its number and name.
-type EachThing<'a> = dyn FnMut([u8; 4], &[u8], &Thing<'_>) -> Result<(), Error> + 'a;
-
-/// Which names are of one file.
-#[derive(Default)]
-struct Same {
-    /// Files by their places, and by their numbers. Lists can have different numbers of a file.
-    places: HashMap<Vec<u8>, usize>,
-    inodes: HashMap<((u32, i64), u64, u64), usize>,
-    /// Of each place, an earlier one of the same file, or itself.
-    files: Vec<usize>,
+/// A name in a run.
+struct Name<'a> {
+    path: &'a [u8],
+    evidence: Evidence,
+    /// The group of folders that stands for it.
+    group: Option<usize>,
+    file: usize,
 }
 
-impl Same {
-    /// Adds a name. Returns its number if its place is new.
-    fn add(&mut self, place: Vec<u8>, inode: Option<Inode>) -> Option<usize> {
-        let next = self.files.len();
-        let at = *self.places.entry(place).or_insert(next);
-        if at == next {
-            self.files.push(at);
-        }
-        if let Some(Inode { of, device, inode, .. }) = inode {
-            let other = *self.inodes.entry((of, device, inode)).or_insert(at);
-            let (a, b) = (self.file(at), self.file(other));
-            self.files[a.max(b)] = a.min(b);
-        }
-        (at == next).then_some(at)
-    }
-
-    /// The file at the place of this number.
-    fn file(&self, mut at: usize) -> usize {
-        while self.files[at] != at {
-            at = self.files[at];
-        }
-        at
-    }
+/// A file in a run, whatever its names are.
+#[derive(Clone, Default)]
+struct File {
+    /// How many names it has in the run, and in all, if that is known.
+    here: u64,
+    all: u64,
+    /// Its first name: the place in the group, or none if a group of folders stands for it.
+    first: Option<Option<usize>>,
 }
 
 /// The group of files with one content, without those in copies of folders, whose bytes are added to theirs.
 fn of_run(
-    run: &[Vec<u8>],
+    run: &Run,
     roots: &Roots,
     covered: &mut Covered,
     totals: &mut Totals,
     similar: &mut Similar,
-) -> Option<Group> {
-    let mut names = Vec::with_capacity(run.len());
-    let (mut same, mut size) = (Same::default(), None);
-    for record in run {
-        let facts = Facts::take(&mut &record[..]);
-        let (path, mut rest) = (path_of(record), &record[KEY..]);
-        let (root, name) = (u32::from_be_bytes(first(&mut rest)) as usize, &path[4..]);
-        size = size.or(facts.size);
-        let place = roots.places.file(root, name);
-        let group = covered.of(&place);
-        if let Some(at) = same.add(place, facts.inode) {
-            names.push((group, root, name, facts, at));
+) -> Result<Option<Group>, Error> {
+    let digest = run.key();
+    let (mut names, mut size) = (Vec::with_capacity(run.len()), None);
+    let (mut files, mut numbers, mut places) = (Vec::<File>::new(), HashMap::new(), HashSet::new());
+    let is_vague = run.iter().any(|it| roots.all[split(path_of(it).0).0].is_vague());
+    for record in run.iter() {
+        let (path, mut facts) = path_of(record);
+        if let Some((a, b)) = size.zip(facts.size).filter(|(a, b)| a != b) {
+            let list = roots.all[split(path).0].path();
+            let cause = format!(
+                "says that a file has {b} bytes, and one with the same digest has {a}; make the list again"
+            );
+            return Err(Error::new(list, ErrorKind::List(cause)));
         }
+        size = size.or(facts.size);
+        if is_vague && let Some(place) = roots.place(path) {
+            facts.inode = Stamp::at(&place, true).ok().and_then(|it| Inode::of(&it));
+            if !places.insert(place) {
+                continue;
+            }
+        }
+        let new = files.len();
+        let file = facts.inode.map_or(new, |it| *numbers.entry(it.key()).or_insert(new));
+        files.resize(new.max(file + 1), File::default());
+        files[file].here += 1;
+        files[file].all = files[file].all.max(facts.inode.map_or(0, |it| it.links));
+        names.push(Name { path, evidence: facts.evidence, group: covered.of(path), file });
     }
-    let mut links = vec![0_u64; names.len()];
-    names.iter().for_each(|it| links[same.file(it.4)] += 1);
-    let is_empty = run[0].starts_with(&EMPTY);
-    let size = if is_empty { Some(0) } else { size };
+    let size = if digest == EMPTY { Some(0) } else { size };
     if let Some(size) = size.filter(|size| *size > 0) {
-        similar.content(run.iter().map(|it| path_of(it)), size);
+        similar.content(run.iter().map(|it| path_of(it).0), size);
     }
     // Names that stay come first, so that a file which they keep is not reclaimable by another name.
-    names.sort_by_key(|(group, ..)| group.is_some());
-    let (mut members, mut freed, mut copies, mut all_free) = (Vec::new(), Vec::new(), 0, true);
-    let mut seen = HashSet::with_capacity(names.len());
-    for (group, root, name, facts, at) in names {
-        let file = same.file(at);
-        let (here, is_link) = (links[file], !seen.insert(file));
+    names.sort_by_key(|it| it.group.is_some());
+    let (mut members, mut freed, mut all_free) = (Vec::new(), Vec::new(), true);
+    for Name { path, evidence, group, file } in names {
+        let file = &mut files[file];
+        let (is_link, link_of) = (file.first.is_some(), file.first.flatten());
         // A file with a name elsewhere stays where it is.
-        let is_free = facts.inode.is_none_or(|it| it.links <= here);
-        let real = || size.map(|size| if is_free { on_disk(roots, root, name, size) } else { 0 });
+        let is_free = file.all <= file.here;
+        let real = || size.map(|it| if is_free { on_disk(roots, path, it) } else { 0 });
         if let Some(group) = group {
             if !is_link {
+                file.first = Some(None);
                 covered.has_copies[group] = true;
                 let into = &mut covered.groups[group].reclaimable;
                 *into = into.zip(real()).map(|(a, b)| a.saturating_add(b));
@@ -375,57 +368,47 @@ fn of_run(
             }
             continue;
         }
-        if is_link {
-            totals.links += 1;
-        } else {
-            copies += 1;
+        if !is_link {
+            file.first = Some(Some(members.len()));
             freed.push(real());
             all_free &= is_free;
         }
-        members.push(Member { root, name: name.into(), evidence: Some(facts.evidence), is_link });
+        let (root, name) = split(path);
+        members.push(Member { root, name: name.into(), evidence: Some(evidence), link_of });
     }
+    let copies = freed.len() as u64;
+    totals.links += members.len() as u64 - copies;
     if copies < 2 {
-        return None;
+        return Ok(None);
     }
     // One stays: one that is not free in any case, or else the first.
-    let skip = usize::from(all_free);
-    let mut freed = freed.into_iter().skip(skip);
+    let mut freed = freed.into_iter().skip(usize::from(all_free));
     let reclaimable = freed.try_fold(0_u64, |all, it| Some(all.saturating_add(it?)));
     totals.redundant += copies - 1;
-    let digest = first(&mut &run[0][..]);
-    let group = Group { kind: Kind::Files, digest, size, files: 1, reclaimable, members };
+    let (kind, digest) = (Kind::Files, Some(digest));
+    let group = Group { kind, digest, size, files: 1, reclaimable, members };
     totals.add(&group);
-    Some(group)
+    Ok(Some(group))
 }
 
-/// The operand and name in a record of a file.
-fn path_of(record: &[u8]) -> &[u8] {
-    let mut rest = &record[KEY..];
-    Facts::take(&mut rest);
-    &rest[..rest.len() - 1]
+/// The operand and name in a record of a file, and what else is known.
+fn path_of(mut record: &[u8]) -> (&[u8], Facts) {
+    let facts = Facts::take(&mut record);
+    (&record[OUT_LEN..record.len() - 1], facts)
 }
 
 /// The bytes that a file takes: fewer than it is long if it has holes.
-fn on_disk(roots: &Roots, root: usize, name: &[u8], size: u64) -> u64 {
-    if size >= WITH_HOLES
-        && let Some(tree) = roots.all[root].tree()
-        && let Ok(name) = os_path(name)
-        && let Ok(there) = tree.dir().join(name).symlink_metadata()
-    {
-        return size.min(allocated(&there));
-    }
-    size
-}
-
-#[cfg(unix)]
-fn allocated(there: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::blocks(there).saturating_mul(512)
-}
-
-/// Elsewhere holes are not known.
-#[cfg(not(unix))]
-fn allocated(there: &Metadata) -> u64 {
-    there.len()
+fn on_disk(roots: &Roots, path: &[u8], size: u64) -> u64 {
+    let (root, name) = split(path);
+    let is_here = size >= WITH_HOLES && roots.all[root].tree().is_some();
+    let path = roots.path(root, name).filter(|_| is_here);
+    #[cfg(unix)]
+    let bytes = |it: Metadata| std::os::unix::fs::MetadataExt::blocks(&it).saturating_mul(512);
+    // Elsewhere holes are not known.
+    #[cfg(not(unix))]
+    let bytes = |it: Metadata| it.len();
+    let there = path.and_then(|it| it.symlink_metadata().ok());
+    there.map_or(size, |it| size.min(bytes(it)))
 }
 
 impl Found {
@@ -447,6 +430,14 @@ impl Found {
     /// Files that are not as their lists record them, and why, with [`Dupes::verify`]. They are in no group.
     pub fn changed(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.verified.changed.iter().map(|(path, cause)| (&**path, &**cause))
+    }
+
+    /// An error if the directory of an operand is not here, so that its names are not paths.
+    ///
+    /// # Errors
+    /// If one is not.
+    pub fn are_here(&self, cause: &str) -> Result<(), Error> {
+        self.roots.are_here(cause)
     }
 
     /// How many files were read to their ends, and how many bytes.

@@ -17,15 +17,30 @@ pub(crate) struct Facts {
 }
 
 /// One file, whatever its names are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Inode {
-    /// The list that has the numbers, from 1 on, or 0 if they are those of a file here; and its ctime. Numbers of two lists
-    /// may be those of two machines.
-    pub(crate) of: (u32, i64),
+    /// The list that has the numbers, from 1 on, or 0 if they are those of a file here. Numbers of two lists may be those of
+    /// two machines.
+    pub(crate) list: u32,
+    pub(crate) ctime: i64,
     pub(crate) device: u64,
     pub(crate) inode: u64,
     /// How many names it has; 0 where that is not known.
     pub(crate) links: u64,
+}
+
+impl Inode {
+    /// The numbers of a file that is here.
+    pub(crate) fn of(now: &Stamp) -> Option<Self> {
+        let Stamp { device, inode, links, ctime, .. } = *now;
+        let ctime = ctime.unwrap_or(0);
+        (inode != 0).then_some(Self { list: 0, ctime, device, inode, links })
+    }
+
+    /// The same for all names of a file. On a disk whose number is not recorded, a number may be that of several files.
+    pub(crate) fn key(&self) -> (u32, i64, u64, u64) {
+        (self.list, if self.list == 0 { 0 } else { self.ctime }, self.device, self.inode)
+    }
 }
 
 const SIZE: u8 = 1;
@@ -45,7 +60,7 @@ impl Facts {
             to.extend(size.to_le_bytes());
             flags |= SIZE;
         }
-        if let Some(Inode { of: (list, ctime), device, inode, links }) = self.inode {
+        if let Some(Inode { list, ctime, device, inode, links }) = self.inode {
             for number in [u64::from(list), ctime.cast_unsigned(), device, inode, links] {
                 to.extend(number.to_le_bytes());
             }
@@ -60,7 +75,7 @@ impl Facts {
         let inode = (flags & INODE != 0).then(|| {
             let [links, inode, device, ctime, list] =
                 std::array::from_fn(|_| u64::from_le_bytes(last(record)));
-            Inode { of: (list as u32, ctime.cast_signed()), device, inode, links }
+            Inode { list: list as u32, ctime: ctime.cast_signed(), device, inode, links }
         });
         let size = (flags & SIZE != 0).then(|| u64::from_le_bytes(last(record)));
         let evidence = Evidence::ALL[usize::from(flags / EVIDENCE) % Evidence::ALL.len()];
@@ -72,7 +87,7 @@ impl Facts {
         self.has_key
             && self.size == Some(now.len)
             && self.inode.is_some_and(|it| {
-                Some(it.of.1) == now.ctime
+                Some(it.ctime) == now.ctime
                     && it.inode == now.inode
                     && (it.device == 0 || it.device == now.device)
             })
@@ -99,7 +114,7 @@ mod tests {
 
     #[test]
     fn facts_are_found_at_the_end() {
-        let inode = Inode { of: (3, -5), device: u64::MAX, inode: 7, links: 2 };
+        let inode = Inode { list: 3, ctime: -5, device: u64::MAX, inode: 7, links: 2 };
         for size in [None, Some(0), Some(u64::MAX)] {
             for inode in [None, Some(inode)] {
                 for evidence in Evidence::ALL {

@@ -9,31 +9,38 @@ const FILE: u8 = b'f';
 const FOLDER: u8 = b'd';
 const OTHER: u8 = b'o';
 
+/// Folders that are deeper are not compared. A guess: each level of a name is a record with the name until there.
+const DEEPEST: usize = 256;
+
 /// A child of a folder: what it is, and its digest.
 type Child = [u8; 1 + OUT_LEN];
 
 /// Folders that are not at their ends yet, each in the one before it.
 pub(crate) struct Folders {
     ignore_names: bool,
-    /// Links, special files and empty folders count.
-    has_all: bool,
+    /// The name of the last of them.
+    name: Vec<u8>,
     open: Vec<Open>,
 }
 
 struct Open {
-    folder: Folder,
+    /// The length of its name.
+    name: usize,
     hasher: Hasher,
     /// For digests without names.
     children: Vec<Child>,
     is_whole: bool,
     /// Files that are not empty.
     filled: u64,
+    files: u64,
+    size: Option<u64>,
+    height: u32,
 }
 
 /// A folder at its end.
-pub(crate) struct Folder {
+pub(crate) struct Folder<'a> {
     /// Empty for the root.
-    pub(crate) name: Vec<u8>,
+    pub(crate) name: &'a [u8],
     pub(crate) digest: [u8; OUT_LEN],
     /// The files below it.
     pub(crate) files: u64,
@@ -45,58 +52,66 @@ pub(crate) struct Folder {
     pub(crate) is_comparable: bool,
 }
 
+/// Gets folders that end.
+type EachFolder<'a, E> = dyn FnMut(Folder<'_>) -> Result<(), E> + 'a;
+
 impl Folders {
-    pub(crate) fn new(ignore_names: bool, has_all: bool) -> Self {
-        Self { ignore_names, has_all, open: vec![Open::new(b"")] }
+    pub(crate) fn new(ignore_names: bool) -> Self {
+        Self { ignore_names, name: Vec::new(), open: vec![Open::new(0)] }
     }
 
-    /// Adds what is next in the order of names. `each` gets folders that end before it.
+    /// Adds the next entry in the order of names. `each` gets folders that end before it.
     pub(crate) fn add<E>(
         &mut self,
         name: &[u8],
         kind: &Kind<'_>,
-        each: &mut dyn FnMut(Folder) -> Result<(), E>,
+        each: &mut EachFolder<'_, E>,
     ) -> Result<(), E> {
-        while self.open.len() > 1 && !self.top().holds(name) {
+        while self.open.len() > 1 && !self.holds(name) {
             self.close(each)?;
         }
-        let from = self.top().folder.name.len();
-        let from = if from == 0 { 0 } else { from + 1 };
-        let rest = name.get(from..).unwrap_or_default();
-        for (at, _) in rest.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
-            if from + at > 0 {
-                self.open.push(Open::new(&name[..from + at]));
-            }
+        let from = self.top().name;
+        let slashes = name.iter().enumerate().skip(from + 1).filter(|(_, it)| **it == b'/');
+        let mut levels: Vec<_> = slashes.map(|(at, _)| at).collect();
+        if matches!(kind, Kind::Directory) {
+            levels.push(name.len());
         }
-        let (ignore_names, has_all) = (self.ignore_names, self.has_all);
+        if self.open.len() + levels.len() > DEEPEST {
+            self.top().is_whole = false;
+            return Ok(());
+        }
+        if let Some(end) = levels.last() {
+            self.name.clear();
+            self.name.extend_from_slice(&name[..*end]);
+            self.open.extend(levels.into_iter().map(Open::new));
+        }
+        let ignore_names = self.ignore_names;
         let top = self.top();
         match kind {
-            Kind::File(Some(digest), facts) => {
-                let is_empty = *digest == EMPTY;
-                let size = if is_empty { Some(0) } else { facts.size };
-                top.folder.files += 1;
-                top.folder.size = top.folder.size.zip(size).map(|(a, b)| a.saturating_add(b));
-                top.filled += u64::from(!is_empty);
-                top.add(FILE, base(name), digest, ignore_names);
+            Kind::File(digest, facts) => {
+                let size = if *digest == Some(EMPTY) { Some(0) } else { facts.size };
+                top.size = top.size.zip(size).map(|(a, b)| a.saturating_add(b));
+                top.files += 1;
+                top.filled += u64::from(*digest != Some(EMPTY));
+                // Only other names of a file have its content: they are as good as read.
+                let inode = facts.inode.filter(|it| it.links > 1);
+                let bytes = inode.map(|it| [it.device, it.inode].map(u64::to_le_bytes));
+                let hash = bytes.map(|it| treewide::hash(it.as_flattened()).into());
+                match digest.or(hash) {
+                    Some(digest) => top.add(FILE, base(name), &digest, ignore_names),
+                    None => top.is_whole = false,
+                }
             }
-            Kind::File(None, facts) => {
-                top.is_whole = false;
-                top.folder.size = top.folder.size.zip(facts.size).map(|(a, b)| a.saturating_add(b));
-            }
-            Kind::Directory if has_all => self.open.push(Open::new(name)),
-            Kind::Other(what) if has_all => {
+            Kind::Other(what) => {
                 top.add(OTHER, base(name), treewide::hash(what).as_bytes(), ignore_names);
             }
-            Kind::Directory | Kind::Other(_) => {}
+            Kind::Directory => {}
         }
         Ok(())
     }
 
     /// Ends all folders.
-    pub(crate) fn finish<E>(
-        mut self,
-        each: &mut dyn FnMut(Folder) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(crate) fn finish<E>(mut self, each: &mut EachFolder<'_, E>) -> Result<(), E> {
         while !self.open.is_empty() {
             self.close(each)?;
         }
@@ -107,43 +122,46 @@ impl Folders {
         self.open.last_mut().expect("the root ends last")
     }
 
-    fn close<E>(&mut self, each: &mut dyn FnMut(Folder) -> Result<(), E>) -> Result<(), E> {
+    /// Whether this is a name in the last folder.
+    fn holds(&self, name: &[u8]) -> bool {
+        name.strip_prefix(&self.name[..]).is_some_and(|rest| rest.first() == Some(&b'/'))
+    }
+
+    fn close<E>(&mut self, each: &mut EachFolder<'_, E>) -> Result<(), E> {
         let Some(mut ended) = self.open.pop() else { return Ok(()) };
         ended.children.sort_unstable();
         for child in &ended.children {
             ended.hasher.update(child);
         }
-        ended.folder.digest = ended.hasher.finalize().into();
+        let digest = ended.hasher.finalize().into();
         if let Some(around) = self.open.last_mut() {
-            let folder = &ended.folder;
-            around.add(FOLDER, base(&folder.name), &folder.digest, self.ignore_names);
+            around.add(FOLDER, base(&self.name), &digest, self.ignore_names);
             around.is_whole &= ended.is_whole;
             around.filled += ended.filled;
-            let into = &mut around.folder;
-            into.files += folder.files;
-            into.size = into.size.zip(folder.size).map(|(a, b)| a.saturating_add(b));
-            into.height = into.height.max(folder.height + 1);
+            around.files += ended.files;
+            around.size = around.size.zip(ended.size).map(|(a, b)| a.saturating_add(b));
+            around.height = around.height.max(ended.height + 1);
         }
-        ended.folder.is_comparable = ended.is_whole && ended.filled > 0;
-        each(ended.folder)
+        let Open { files, size, height, is_whole, filled, .. } = ended;
+        let is_comparable = is_whole && filled > 0;
+        each(Folder { name: &self.name, digest, files, size, height, is_comparable })?;
+        self.name.truncate(self.open.last().map_or(0, |it| it.name));
+        Ok(())
     }
 }
 
 impl Open {
-    fn new(name: &[u8]) -> Self {
-        let folder = Folder {
-            name: name.into(),
-            digest: [0; OUT_LEN],
+    fn new(name: usize) -> Self {
+        Self {
+            name,
+            hasher: Hasher::new(),
+            children: Vec::new(),
+            is_whole: true,
+            filled: 0,
             files: 0,
             size: Some(0),
             height: 0,
-            is_comparable: false,
-        };
-        Self { folder, hasher: Hasher::new(), children: Vec::new(), is_whole: true, filled: 0 }
-    }
-
-    fn holds(&self, name: &[u8]) -> bool {
-        name.strip_prefix(&self.folder.name[..]).is_some_and(|rest| rest.first() == Some(&b'/'))
+        }
     }
 
     fn add(&mut self, kind: u8, base: &[u8], digest: &[u8; OUT_LEN], ignore_names: bool) {
@@ -160,13 +178,13 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contents::facts::Facts;
+    use crate::contents::facts::{Facts, Inode};
 
     fn folders(names: &[(&str, u8)], ignore_names: bool) -> Vec<(String, [u8; OUT_LEN])> {
-        let (mut folders, mut found) = (Folders::new(ignore_names, true), Vec::new());
-        let mut each = |folder: Folder| -> Result<(), ()> {
+        let (mut folders, mut found) = (Folders::new(ignore_names), Vec::new());
+        let mut each = |folder: Folder<'_>| -> Result<(), ()> {
             if folder.is_comparable {
-                found.push((String::from_utf8(folder.name).unwrap(), folder.digest));
+                found.push((String::from_utf8(folder.name.into()).unwrap(), folder.digest));
             }
             Ok(())
         };
@@ -214,5 +232,45 @@ mod tests {
         let names: Vec<_> = found.iter().map(|it| &it.0[..]).collect();
         assert_eq!(names, ["a", "c", ""]);
         assert_ne!(found[0].1, found[1].1);
+    }
+
+    #[test]
+    fn folders_that_are_too_deep_are_not_compared() {
+        let deep = format!("{}x", "a/".repeat(100_000));
+        let names = [(&deep[..], 1), ("b/x", 1), ("b/y", 1)];
+        let found = folders(&names, false);
+        let names: Vec<_> = found.iter().map(|it| &it.0[..]).collect();
+        assert_eq!(names, ["b"], "not the root, whose digest would be without the deep file");
+    }
+
+    #[test]
+    fn folders_have_the_numbers_of_files_that_are_linked() {
+        let linked = |inode, links| {
+            let inode = Some(Inode { list: 0, ctime: 1, device: 2, inode, links });
+            Kind::File(None, Facts { inode, ..Facts::CLAIMED })
+        };
+        let mut found = Vec::new();
+        let mut folders = Folders::new(false);
+        let mut each = |it: Folder<'_>| -> Result<(), ()> {
+            found.push((it.is_comparable, it.digest));
+            Ok(())
+        };
+        for (name, kind) in [
+            ("a/x", linked(5, 2)),
+            ("b/x", linked(5, 2)),
+            ("c/x", linked(6, 2)),
+            ("d/x", linked(7, 1)),
+        ] {
+            folders.add(name.as_bytes(), &kind, &mut each).unwrap();
+        }
+        folders.finish(&mut each).unwrap();
+        assert_eq!(found[0], found[1]);
+        assert_ne!(found[1].1, found[2].1);
+        let comparable: Vec<_> = found.iter().map(|it| it.0).collect();
+        assert_eq!(
+            comparable,
+            [true, true, true, false, false],
+            "one without other names is not read"
+        );
     }
 }

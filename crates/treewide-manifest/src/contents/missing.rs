@@ -1,7 +1,7 @@
 //! Files of one operand whose content is in no other.
 
 use crate::contents::entry::Kind;
-use crate::contents::facts::{Facts, first};
+use crate::contents::facts::{Facts, first, last};
 use crate::contents::own::Own;
 use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
@@ -14,9 +14,6 @@ use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide_files::Options;
 
-/// Bytes of a record that are the digest.
-const KEY: usize = OUT_LEN;
-
 /// Whether a record is of the first operand.
 const OTHER: u8 = 0;
 const FIRST: u8 = 1;
@@ -25,6 +22,7 @@ const FIRST: u8 = 1;
 #[derive(Clone, Debug, Default)]
 pub struct Missing {
     names: bool,
+    root: Option<PathBuf>,
 }
 
 /// A file whose content is in no other operand.
@@ -71,7 +69,12 @@ impl Missing {
 
     /// Whether another operand must have the content under the same name.
     pub fn names(self, names: bool) -> Self {
-        Self { names }
+        Self { names, ..self }
+    }
+
+    /// Where the directories of lists are looked for first: this is it, or has it under the name of the list.
+    pub fn root(self, root: impl Into<PathBuf>) -> Self {
+        Self { root: Some(root.into()), ..self }
     }
 
     /// Looks for files of `first` that none of `others` has.
@@ -85,7 +88,7 @@ impl Missing {
         options: &Options,
     ) -> Result<MissingFiles, Error> {
         let operands = [first_operand].into_iter().chain(others.iter().map(AsRef::as_ref));
-        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), options)?;
+        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), self.root.as_deref(), options)?;
         let sides =
             [roots.sizes(options, true, &|it| it == 0)?, roots.sizes(options, true, &|it| it > 0)?];
         roots.resolve(options, &|number, size| {
@@ -98,7 +101,7 @@ impl Missing {
         let (mut totals, mut lost) = (MissingTotals::default(), Sorter::new());
         for (number, root) in (0_u32..).zip(&roots.all) {
             let side = if number == 0 { FIRST } else { OTHER };
-            let mut own = own.names_in(root).filter(|_| side == OTHER);
+            let mut own = own.as_ref().filter(|_| side == OTHER).and_then(|it| it.names_in(root));
             root.each_in_order(number, options, &mut |name, kind| {
                 let Kind::File(digest, facts) = kind else { return Ok(()) };
                 if own.as_mut().is_some_and(|own| own.has(name, &facts)) {
@@ -124,10 +127,9 @@ impl Missing {
             })?;
         }
         let mut there = HashSet::new();
-        runs(&mut sorter.finish()?, (KEY, 1), options, &mut |run| {
+        runs(&mut sorter.finish()?, (OUT_LEN, 1), options, &mut |run| {
             there.clear();
-            for record in run {
-                let mut rest = &record[..];
+            for mut rest in run.iter() {
                 let digest: [u8; OUT_LEN] = first(&mut rest);
                 let [side] = first(&mut rest);
                 if side == OTHER && !self.names {
@@ -207,7 +209,7 @@ impl Iterator for MissingFiles {
             let facts = Facts::take(&mut record);
             let (is_known, rest) = record.split_last().expect("a record that was made with it");
             record = rest;
-            let digest = (*is_known == 1).then(|| crate::contents::facts::last(&mut record));
+            let digest = (*is_known == 1).then(|| last(&mut record));
             let name = record[..record.len() - 1].into();
             Lost { name, digest, size: facts.size, evidence: facts.evidence }
         }))

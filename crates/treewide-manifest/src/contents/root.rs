@@ -2,11 +2,10 @@
 
 use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode, last};
-use crate::contents::lines::Listed;
 use crate::contents::sorter::Sorter;
 use crate::contents::tree::Tree;
 use crate::error::{Error, ErrorKind};
-use crate::format::list::twice;
+use crate::format::list::{Line, Reader, twice};
 use crate::format::manifest::{Index, Manifest, index_path, unusable_index};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
@@ -16,6 +15,9 @@ use std::sync::OnceLock;
 use treewide::OUT_LEN;
 use treewide_files::Options;
 use treewide_files::name::{os_path, shown};
+
+/// Names of a list that are looked for in a directory, at most.
+const LOOKED_FOR: usize = 1000;
 
 /// The name of a list of lists that `treewide scale` writes.
 const BUCKET: &str = "bucket.b3";
@@ -41,31 +43,39 @@ pub(crate) enum From {
 }
 
 impl Root {
-    /// Opens an operand. A directory is walked, and nothing is read in it yet.
-    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
+    /// Opens an operand. A directory is walked, and nothing is read in it yet. That of a list is looked for at `root` first.
+    pub(crate) fn open(path: &Path, root: Option<&Path>, options: &Options) -> Result<Self, Error> {
         let new = |dir, from| Ok(Self { path: path.into(), dir, from, doubtful: OnceLock::new() });
         if path.is_dir() {
             let tree = Tree::walk(path, options)?;
             return new(Some(path.into()), From::Directory(Box::new(tree)));
         }
         let named = path.extension().filter(|it| *it == "b3").map(|_| path.with_extension(""));
-        let named = named.filter(|dir| dir.is_dir());
+        let below =
+            root.zip(named.as_ref()).and_then(|(root, it)| Some(root.join(it.file_name()?)));
+        let mut places = [below, root.map(PathBuf::from), named, Some(PathBuf::new())];
         if index_path(path).exists() {
             let manifest = Manifest::open(path)?;
             manifest.check_index()?;
             if manifest.has_index() {
-                return new(named, From::Manifest(Box::new(manifest)));
+                let names = manifest.records()?.take(LOOKED_FOR).map(|it| Ok(it?.bare().to_vec()));
+                let dir = find(places, &names.collect::<Result<Vec<_>, Error>>()?);
+                return new(dir, From::Manifest(Box::new(manifest)));
             }
         }
-        if path.file_name().is_some_and(|name| name == BUCKET) {
-            return new(None, From::Bucket(lists_of_bucket(path)?));
+        if path.file_name().is_some_and(|name| name == BUCKET)
+            && let Some(lists) = lists_of_bucket(path)?
+        {
+            return new(None, From::Bucket(lists));
+        }
+        let (mut lines, mut line, mut names) = (Reader::open(path)?, Line::empty(), Vec::new());
+        while names.len() < LOOKED_FOR && lines.read(&mut line)? {
+            names.push(line.name.clone());
         }
         // As `check`: names are those of the directory at hand, if anything is there.
-        let mut lines = Listed::open(path)?;
-        let has_line = lines.next()?;
-        let is_here =
-            has_line && os_path(&lines.file.name).is_ok_and(|name| name.symlink_metadata().is_ok());
-        new(is_here.then(PathBuf::new).or(named), From::List)
+        places.swap(0, 1);
+        places.swap(2, 3);
+        new(find(places, &names), From::List)
     }
 
     /// The operand as it was named.
@@ -110,9 +120,24 @@ impl Root {
         all.map(|(path, cause)| (&**path, &**cause))
     }
 
+    /// Where its directory is, without symbolic links on the way.
+    pub(crate) fn full(&self) -> Option<PathBuf> {
+        let dir = self.dir().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
+        dir?.canonicalize().ok()
+    }
+
     /// Whether its names of symbolic links are those of the files that they lead to.
     pub(crate) fn follows(&self) -> bool {
-        matches!(&self.from, From::Manifest(manifest) if manifest.rules().follow)
+        match &self.from {
+            From::Manifest(manifest) => manifest.rules().follow,
+            From::Directory(tree) => tree.follows,
+            From::List | From::Bucket(_) => false,
+        }
+    }
+
+    /// Whether its names may lead anywhere, so that several lead to one file: `a` and `b/../a`.
+    pub(crate) fn is_vague(&self) -> bool {
+        self.dir.is_some() && (matches!(self.from, From::List) || self.follows())
     }
 
     pub(crate) fn tree(&self) -> Option<&Tree> {
@@ -141,20 +166,24 @@ impl Root {
         options: &Options,
         each: &mut Each<'_>,
     ) -> Result<(), Error> {
-        let mut seen = Seen::default();
         let mut count = 0_u64;
         let mut each = |name: &[u8], kind: Kind<'_>| {
             count += 1;
             if count.is_multiple_of(4096) && options.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            if let Kind::File(Some(digest), facts) = &kind {
-                seen.add(digest, facts.size, &self.path)?;
+            if let (Kind::File(Some(digest), facts), true) = (&kind, self.is_list()) {
+                check(&self.path, digest, facts.size)?;
             }
             each(name, kind)
         };
         match &self.from {
-            From::List => each_line(&self.path, &mut each),
+            From::List => {
+                each_line(&self.path, &mut each)?;
+                let cause = "there is no checksum line in it; make it again";
+                let empty = Error::new(&self.path, ErrorKind::List(cause.into()));
+                if count == 0 { Err(empty) } else { Ok(()) }
+            }
             From::Bucket(lists) => lists.iter().try_for_each(|list| each_line(list, &mut each)),
             From::Directory(tree) => tree.each(&mut each),
             From::Manifest(manifest) => {
@@ -164,23 +193,20 @@ impl Root {
                     let record = record?;
                     match &record.what {
                         // `update` keeps the digest of a file that has rotted, or may have.
-                        What::File(file)
-                            if file.facts.as_ref().is_some_and(|it| it.read.is_none()) =>
-                        {
-                            let list = shown(&self.path);
-                            let cause = format!(
-                                "was not as {list} records it; look at it, and let `treewide update` accept or find it again"
-                            );
-                            let name = name::path(&record.name);
-                            let path = self.dir.as_ref().map_or(name.clone(), |it| it.join(name));
-                            doubtful.push((path, cause));
-                            each(&record.name, Kind::File(None, recorded(file, number, is_here)))?;
-                        }
                         What::File(file) => {
-                            each(
-                                &record.name,
-                                Kind::File(Some(file.digest), recorded(file, number, is_here)),
-                            )?;
+                            let mut digest = Some(file.digest);
+                            if file.facts.as_ref().is_some_and(|it| it.read.is_none()) {
+                                let list = shown(&self.path);
+                                let cause = format!(
+                                    "was not as {list} records it; look at it, and let `treewide update` accept or find it again"
+                                );
+                                let name = name::path(&record.name);
+                                let dir = self.dir.as_deref().unwrap_or(Path::new(""));
+                                doubtful.push((dir.join(name), cause));
+                                digest = None;
+                            }
+                            let facts = recorded(file, number, is_here);
+                            each(&record.name, Kind::File(digest, facts))?;
                         }
                         What::Directory(_) => each(record.bare(), Kind::Directory)?,
                         What::Link(to) => each(&record.name, Kind::Other(to))?,
@@ -245,31 +271,36 @@ impl Root {
     }
 }
 
-/// What a list shows of the mode in which it was made: only the empty file has a digest that is known.
-#[derive(Default)]
-struct Seen {
-    is_plain: bool,
-    is_other: bool,
+/// The first of these directories that has one of the names, or the first that is there if there is no name.
+fn find(dirs: [Option<PathBuf>; 4], names: &[Vec<u8>]) -> Option<PathBuf> {
+    let has = |dir: &PathBuf, name: &Vec<u8>| {
+        os_path(name).is_ok_and(|it| dir.join(it).symlink_metadata().is_ok())
+    };
+    let is =
+        |dir: &PathBuf| names.iter().any(|it| has(dir, it)) || names.is_empty() && dir.is_dir();
+    dirs.into_iter().flatten().find(is)
 }
 
-impl Seen {
-    fn add(&mut self, digest: &[u8; OUT_LEN], size: Option<u64>, list: &Path) -> Result<(), Error> {
-        self.is_plain |= *digest == EMPTY;
-        self.is_other |= size == Some(0) && *digest != EMPTY;
-        if !self.is_other {
-            return Ok(());
+/// An error if a list has another digest of the empty file than BLAKE3, as far as lengths say which it is.
+fn check(list: &Path, digest: &[u8; OUT_LEN], size: Option<u64>) -> Result<(), Error> {
+    let cause = match size {
+        Some(0) if *digest != EMPTY => {
+            "has another digest of the empty file than BLAKE3: it was made with --keyed or --derive-key; \
+             make it without"
         }
-        let cause = "has another digest of the empty file than BLAKE3: it was made with --keyed or --derive-key; \
-                     make it without";
-        Err(Error::new(list, ErrorKind::List(cause.into())))
-    }
+        Some(1..) if *digest == EMPTY => {
+            "has the digest of the empty file for one that is not empty; make it again"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(list, ErrorKind::List(cause.into())))
 }
 
 fn each_line(list: &Path, each: &mut Each<'_>) -> Result<(), Error> {
-    let mut lines = Listed::open(list)?;
-    while lines.next()? {
-        let facts = Facts { size: lines.file.size, ..Facts::CLAIMED };
-        each(&lines.file.name, Kind::File(Some(lines.file.digest), facts))?;
+    let (mut lines, mut line) = (Reader::open(list)?, Line::empty());
+    while lines.read(&mut line)? {
+        let facts = Facts { size: lines.size, ..Facts::CLAIMED };
+        each(&line.name, Kind::File(Some(line.digest), facts))?;
     }
     Ok(())
 }
@@ -277,38 +308,42 @@ fn each_line(list: &Path, each: &mut Each<'_>) -> Result<(), Error> {
 fn recorded(file: &FileRecord, number: u32, is_here: bool) -> Facts {
     let seen = file.facts.as_ref().and_then(|it| it.seen());
     let inode = seen.and_then(|seen| {
-        let number = if is_here && seen.device.is_some() { 0 } else { number + 1 };
-        let (of, device) = ((number, seen.ctime), seen.device.unwrap_or(0));
-        Some(Inode { of, device, inode: seen.inode?, links: 0 })
+        let list = if is_here && seen.device.is_some() { 0 } else { number + 1 };
+        let (ctime, device) = (seen.ctime, seen.device.unwrap_or(0));
+        Some(Inode { list, ctime, device, inode: seen.inode?, links: 0 })
     });
     let size = file.facts.as_ref().map(|it| it.bytes);
     let has_key = file.facts.as_ref().is_some_and(|it| it.key.is_some() && it.read.is_some());
     Facts { size, inode, evidence: Evidence::Claimed, has_key }
 }
 
-/// The lists that the list of a bucket names. Each is the one whose digest is there.
-fn lists_of_bucket(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let (mut lines, mut lists) = (Listed::open(path)?, Vec::new());
-    while lines.next()? {
-        let name = str::from_utf8(&lines.file.name).unwrap_or_default();
-        let is_list = name.ends_with(".b3") && !name.contains('/');
-        if !is_list {
-            continue;
+/// The lists that the list of a bucket names, if it is one: its last line is that of its index. Each must have the digest that is there.
+fn lists_of_bucket(path: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
+    let (mut lines, mut line, mut lists) = (Reader::open(path)?, Line::empty(), Vec::new());
+    let mut has_index = false;
+    while lines.read(&mut line)? {
+        let name = str::from_utf8(&line.name).unwrap_or("/").to_owned();
+        has_index = name.starts_with("index-") && name.ends_with(".objects");
+        lists.push((name, line.digest));
+    }
+    if !has_index {
+        return Ok(None);
+    }
+    lists.pop();
+    let is_list = |(name, digest): (String, [u8; OUT_LEN])| {
+        let list = path.with_file_name(&name);
+        let fault = |cause: String| Error::new(path, ErrorKind::List(cause));
+        if name.contains('/') || !name.ends_with(".b3") {
+            let cause = "names {}, which is not a list of a bucket; write it again, or rename it if it is another list";
+            return Err(fault(cause.replace("{}", &shown(Path::new(&name)))));
         }
-        let list = path.with_file_name(name);
         let found = Options::new().hash(&list).map_err(|error| {
-            lines.fault(&format!("{error}; copy all lists of the bucket to the folder of this one"))
+            fault(format!("{error}; copy all lists of the bucket to the folder of this one"))
         })?;
-        if found.digest.into_bytes() != lines.file.digest {
-            return Err(
-                lines.fault(&format!("{name} is not the list of that digest; copy it again"))
-            );
+        match found.digest.into_bytes() == digest {
+            true => Ok(list),
+            false => Err(fault(format!("{name} is not the list of that digest; copy it again"))),
         }
-        lists.push(list);
-    }
-    if lists.is_empty() {
-        let cause = "names no list of objects, as the bucket.b3 of `treewide scale` does; rename it if it is another list";
-        return Err(Error::new(path, ErrorKind::List(cause.into())));
-    }
-    Ok(lists)
+    };
+    lists.into_iter().map(is_list).collect::<Result<_, _>>().map(Some)
 }

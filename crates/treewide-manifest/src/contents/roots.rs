@@ -1,8 +1,7 @@
 //! All operands of a run.
 
-use crate::contents::entry::{EMPTY, Kind};
-use crate::contents::facts::Facts;
-use crate::contents::places::Places;
+use crate::contents::entry::{EMPTY, Kind, split};
+use crate::contents::facts::{Facts, first};
 use crate::contents::root::Root;
 use crate::contents::sorter::Sorted;
 use crate::contents::stages::{Wanted, resolve};
@@ -16,7 +15,6 @@ use treewide_files::name::{os_path, shown};
 #[derive(Debug)]
 pub(crate) struct Roots {
     pub(crate) all: Vec<Root>,
-    pub(crate) places: Places,
     /// Files and bytes that were read to the end.
     pub(crate) read: (u64, u64),
 }
@@ -37,36 +35,40 @@ impl Sizes {
 }
 
 impl Roots {
-    pub(crate) fn open<P: AsRef<Path>>(paths: &[P], options: &Options) -> Result<Self, Error> {
+    /// Opens operands; `root` is where the directories of lists are looked for first.
+    pub(crate) fn open<P: AsRef<Path>>(
+        paths: &[P],
+        root: Option<&Path>,
+        options: &Options,
+    ) -> Result<Self, Error> {
         let mut seen = Vec::new();
         for path in paths.iter().map(AsRef::as_ref) {
             let is_stream = path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
             if is_stream || path.as_os_str() == "-" {
                 let cause = "lists are read more than once, and a pipe cannot be; write it to a file, and name that";
-                return Err(Error::usage(format!("{}: {cause}", shown(path))));
+                return Err(refused(path, cause));
             }
             let full = path.canonicalize().map_err(|error| Error::read(path, error))?;
             if seen.contains(&full) {
-                return Err(refused(path, "is named twice"));
+                return Err(refused(path, "is named twice; name it once"));
             }
             seen.push(full);
         }
-        let all = paths.iter().map(|path| Root::open(path.as_ref(), options));
-        let all = all.collect::<Result<Vec<_>, _>>()?;
-        let places = Places::of(&all);
-        Ok(Self { all, places, read: (0, 0) })
+        let all = paths.iter().map(|path| Root::open(path.as_ref(), root, options));
+        Ok(Self { all: all.collect::<Result<_, _>>()?, read: (0, 0) })
     }
 
-    /// An error if a file of one is a file of another as well.
+    /// An error if a file of one is a file of another as well. Names of plain lists [may lead anywhere](Root::is_vague).
     pub(crate) fn are_apart(&self) -> Result<(), Error> {
-        for (at, root) in self.all.iter().enumerate() {
-            let Some(dir) = full_dir(root) else { continue };
-            for (_, other) in self.all.iter().enumerate().filter(|(other, _)| *other != at) {
-                let is_in = full_dir(other).is_some_and(|it| it.starts_with(&dir));
-                if is_in && root.tree().is_some() {
-                    let cause =
-                        format!("has the files of {}, which is also named", shown(root.path()));
-                    return Err(refused(other.path(), &cause));
+        let dirs =
+            self.all.iter().filter(|it| it.has_all()).filter_map(|it| Some((it, it.full()?)));
+        let dirs: Vec<_> = dirs.collect();
+        for (at, (a, of_a)) in dirs.iter().enumerate() {
+            for (b, of_b) in &dirs[at + 1..] {
+                if of_a.starts_with(of_b) || of_b.starts_with(of_a) {
+                    let a = shown(a.path());
+                    let cause = format!("has files of {a}, which is also named; name one of them");
+                    return Err(refused(b.path(), &cause));
                 }
             }
         }
@@ -112,6 +114,22 @@ impl Roots {
         Ok(())
     }
 
+    /// An error if the directory of an operand is not here.
+    pub(crate) fn are_here(&self, cause: &str) -> Result<(), Error> {
+        let Some(root) = self.all.iter().find(|root| root.dir().is_none()) else { return Ok(()) };
+        let what = "the directory that it is of is not here";
+        Err(refused(
+            root.path(),
+            &format!("{what}, {cause}; name it with --root, or run this in it"),
+        ))
+    }
+
+    /// Where a file or folder is, without symbolic links on the way; `None` if it is not here.
+    pub(crate) fn place(&self, path: &[u8]) -> Option<PathBuf> {
+        let (root, name) = split(path);
+        self.path(root, name)?.canonicalize().ok()
+    }
+
     pub(crate) fn path(&self, root: usize, name: &[u8]) -> Option<PathBuf> {
         let (dir, name) = (self.all.get(root)?.dir()?, os_path(name).ok()?);
         Some(match name.as_os_str().is_empty() {
@@ -128,48 +146,58 @@ impl Roots {
     }
 }
 
-/// Where the files of an operand are, without symbolic links on the way.
-pub(crate) fn full_dir(root: &Root) -> Option<PathBuf> {
-    let dir = root.dir()?;
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    dir.canonicalize().ok()
-}
-
 fn refused(path: &Path, cause: &str) -> Error {
-    Error::usage(format!("{}: {cause}; name it once", shown(path)))
+    Error::usage(format!("{}: {cause}", shown(path)))
 }
 
-/// Gets records that begin with the same bytes.
-type EachRun<'a> = dyn FnMut(&[Vec<u8>]) -> Result<(), Error> + 'a;
+/// Records that begin with the same bytes.
+#[derive(Default)]
+pub(crate) struct Run {
+    bytes: Vec<u8>,
+    /// The ends of the records.
+    ends: Vec<usize>,
+}
+
+impl Run {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
+    }
+
+    /// The bytes with which they begin.
+    pub(crate) fn key<const N: usize>(&self) -> [u8; N] {
+        first(&mut &self.bytes[..])
+    }
+}
 
 /// Calls `each` for records with the same first `key` bytes, if there are at least `least` of them.
 pub(crate) fn runs(
     sorted: &mut Sorted,
     (key, least): (usize, usize),
     options: &Options,
-    each: &mut EachRun<'_>,
+    each: &mut dyn FnMut(&Run) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    // Their memory is used again: most records are alone.
-    let (mut run, mut len, mut count): (Vec<Vec<u8>>, _, _) = (Vec::new(), 0, 0_u64);
+    let (mut run, mut count) = (Run::default(), 0_u64);
     loop {
         let record = sorted.next()?;
-        let is_same = len > 0 && record.is_some_and(|it| it[..key] == run[0][..key]);
+        let is_same = run.len() > 0 && record.is_some_and(|it| it[..key] == run.bytes[..key]);
         if !is_same {
-            if len >= least {
-                each(&run[..len])?;
+            if run.len() >= least {
+                each(&run)?;
             }
-            len = 0;
+            run.bytes.clear();
+            run.ends.clear();
         }
         let Some(record) = record else { return Ok(()) };
         count += 1;
         if count.is_multiple_of(4096) && options.is_cancelled() {
             return Err(Error::cancelled());
         }
-        if len == run.len() {
-            run.push(Vec::new());
-        }
-        run[len].clear();
-        run[len].extend_from_slice(record);
-        len += 1;
+        run.bytes.extend_from_slice(record);
+        run.ends.push(run.bytes.len());
     }
 }

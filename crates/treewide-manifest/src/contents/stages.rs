@@ -12,11 +12,11 @@ use crate::error::Error;
 use crate::format::regular;
 use crate::run::verdict::Evidence;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use treewide::Hasher;
 use treewide::file::read_at;
+use treewide::{Hasher, OUT_LEN};
 use treewide_files::digest::Extent;
 use treewide_files::{Event, Item, Kind, Options, Source, Task};
 
@@ -84,10 +84,11 @@ pub(crate) fn resolve(
     whole.sort_unstable_by_key(|(_, root, at)| (*root, *at));
     let read = read(roots, &whole, options)?;
     for ((root, at), (of, first)) in others {
-        let first = roots[of].tree().and_then(|it| it.file(first)).map(|it| it.digest);
+        let first = roots[of].tree().and_then(|it| it.file(first));
+        let first = first.map(|it| (it.digest, it.stamp.len));
         let Some(tree) = roots[root].tree_mut() else { continue };
         match (first, tree.file_mut(at)) {
-            (Some(digest), Some(file)) => file.digest = digest,
+            (Some(first), Some(file)) => (file.digest, file.stamp.len) = first,
             _ => tree.items[at].what = Thing::Unreadable,
         }
     }
@@ -95,7 +96,7 @@ pub(crate) fn resolve(
 }
 
 /// The hashes of the beginning and the end of each file; those of files that cannot be read are the same.
-fn parts(roots: &[Root], files: &[Place], options: &Options) -> Vec<(Place, [u8; 32])> {
+fn parts(roots: &[Root], files: &[Place], options: &Options) -> Vec<(Place, [u8; OUT_LEN])> {
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(files.len())));
     std::thread::scope(|scope| {
         for _ in 0..options.most_threads().min(files.len()) {
@@ -116,7 +117,7 @@ fn parts(roots: &[Root], files: &[Place], options: &Options) -> Vec<(Place, [u8;
     all.into_inner().unwrap_or_else(|it| it.into_inner())
 }
 
-fn part(path: &Path, size: u64) -> std::io::Result<[u8; 32]> {
+fn part(path: &Path, size: u64) -> std::io::Result<[u8; OUT_LEN]> {
     let (file, mut hasher, mut buffer) = (regular::open(path)?, Hasher::new(), [0; PART]);
     let ends = if size >= LONG { &[0, size - PART as u64][..] } else { &[0] };
     for from in ends {
@@ -130,40 +131,56 @@ fn part(path: &Path, size: u64) -> std::io::Result<[u8; 32]> {
 fn read(roots: &mut [Root], files: &[Place], options: &Options) -> Result<(u64, u64), Error> {
     let tasks = files.iter().filter_map(|(_, root, at)| {
         let tree = roots[*root].tree()?;
-        let kind = Kind::Found(tree.file(*at)?.identity);
-        let (path, extent, about) = (tree.path(*at), Extent::HASH, (*root, *at));
-        Some(Item::File(Task { path, kind, extent, about }))
+        Some((tree.path(*at), Kind::Found(tree.file(*at)?.identity), (*root, *at)))
     });
-    let (mut results, mut read) = (Vec::with_capacity(files.len()), (0, 0));
-    for event in options.run(Tasks(tasks)) {
-        match event {
-            Event::File(task, result) => results.push((task.about, task.path, result)),
-            Event::Cancelled => return Err(Error::cancelled()),
-            Event::Note(()) | Event::Pause => {}
-        }
-    }
+    let (results, read) = read_all(tasks, options)?;
     for ((root, at), path, result) in results {
         let Some(tree) = roots[root].tree_mut() else { continue };
-        match result {
-            Ok(hashed) => {
-                read = (read.0 + 1, read.1 + hashed.bytes);
-                if let Some(file) = tree.file_mut(at) {
-                    file.digest = hashed.digest.into_bytes().try_into().ok();
-                    file.stamp.len = hashed.bytes;
-                    file.evidence = Evidence::Read;
-                }
+        match (result, tree.file_mut(at)) {
+            (Ok((digest, bytes)), Some(file)) => {
+                (file.digest, file.stamp.len, file.evidence) =
+                    (Some(digest), bytes, Evidence::Read);
             }
-            Err(cause) => {
-                tree.failed.push((path, cause.to_string()));
+            (Err(cause), _) => {
+                tree.failed.push((path, cause));
                 tree.items[at].what = Thing::Unreadable;
             }
+            _ => {}
         }
     }
     Ok(read)
 }
 
+/// Files that were read, each with its digest and length, or why it has none.
+type Results<A> = Vec<(A, PathBuf, Result<([u8; OUT_LEN], u64), String>)>;
+
+/// Reads files to their ends. Returns as well how many were, and how many bytes.
+pub(crate) fn read_all<A: Send + 'static>(
+    files: impl Iterator<Item = (PathBuf, Kind, A)>,
+    options: &Options,
+) -> Result<(Results<A>, (u64, u64)), Error> {
+    let tasks = files
+        .map(|(path, kind, about)| Item::File(Task { path, kind, extent: Extent::HASH, about }));
+    let (mut results, mut read) = (Vec::new(), (0, 0));
+    for event in options.run(Tasks(tasks)) {
+        match event {
+            Event::File(Task { path, about, .. }, Ok(it)) => {
+                read = (read.0 + 1, read.1 + it.bytes);
+                let digest = it.digest.into_bytes().try_into().expect("a digest of 32 bytes");
+                results.push((about, path, Ok((digest, it.bytes))));
+            }
+            Event::File(Task { path, about, .. }, Err(cause)) => {
+                results.push((about, path, Err(cause.to_string())));
+            }
+            Event::Cancelled => return Err(Error::cancelled()),
+            Event::Note(()) | Event::Pause => {}
+        }
+    }
+    Ok((results, read))
+}
+
 /// Files to read.
-pub(crate) struct Tasks<I>(pub(crate) I);
+struct Tasks<I>(I);
 
 impl<A: Send + 'static, I: Iterator<Item = Item<A, ()>>> Source for Tasks<I> {
     type About = A;

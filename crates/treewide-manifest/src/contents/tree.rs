@@ -1,6 +1,5 @@
 //! A directory: what is in it now, and which digests its manifest knows.
 
-use crate::ahead::Ahead;
 use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode};
 use crate::error::{Error, ErrorKind};
@@ -9,23 +8,23 @@ use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
 use crate::format::regular;
 use crate::format::rules::{Globs, Rules};
+use crate::run::join::Walked;
 use crate::run::verdict::Evidence;
 use crate::tree::scan::{Own, Scan, Scanned, There};
 use std::collections::HashMap;
-use std::ops::ControlFlow;
+use std::io;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide::file::read_at;
 use treewide_files::name::shown;
 use treewide_files::{Identity, Options, Stamp};
 
-/// Batches of a walk that are ready, at most.
-const READY: usize = 16;
-
 /// What is below a directory, in the order of names.
 #[derive(Debug)]
 pub(crate) struct Tree {
     dir: PathBuf,
+    /// Whether names of symbolic links are those of the files that they lead to.
+    pub(crate) follows: bool,
     pub(crate) items: Vec<Item>,
     /// Paths that could not be read, and why.
     pub(crate) failed: Vec<(PathBuf, String)>,
@@ -70,6 +69,7 @@ impl Tree {
         let list = manifest.map(|it| it.list().path().to_owned());
         let mut tree = Self {
             dir: dir.into(),
+            follows: rules.follow,
             items: Vec::new(),
             failed: Vec::new(),
             manifest: list,
@@ -77,12 +77,8 @@ impl Tree {
             gone: 0,
         };
         // Half of the time is for the walk, and half for the metadata of each file.
-        let mut scan = Scan::new(dir, &rules, &Globs::default(), Own::default())?;
-        let mut ahead = Ahead::new("walk", READY, move |found| {
-            *found = scan.next();
-            if found.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        while let Some(found) = ahead.next().and_then(Option::take) {
+        let scan = Scan::new(dir, &rules, &Globs::default(), Own::default())?;
+        for found in Walked::on_thread(scan) {
             if tree.items.len().is_multiple_of(4096) && options.is_cancelled() {
                 return Err(Error::cancelled());
             }
@@ -91,6 +87,10 @@ impl Tree {
                 Scanned::Failed { name, cause } => {
                     let path = name::path(&name);
                     let is_top = path.as_os_str().is_empty();
+                    if is_top && !tree.items.is_empty() {
+                        // The walk has ended early.
+                        return Err(Error::read(dir, io::Error::other(cause)));
+                    }
                     tree.failed.push((if is_top { dir.into() } else { dir.join(path) }, cause));
                     let name = name.strip_suffix(b"/").unwrap_or(&name).into();
                     tree.items.push(Item { name, what: Thing::Unreadable });
@@ -135,10 +135,6 @@ impl Tree {
             let name = entry.name().strip_suffix(b"/").unwrap_or(entry.name()).into();
             tree.items.push(Item { name, what });
         }
-        if ahead.end().is_none() {
-            let cause = "the walk ended early; run it again";
-            return Err(Error::read(dir, std::io::Error::other(cause)));
-        }
         if let (Some(recorded), Some(list)) = (recorded, &tree.manifest) {
             tree.gone = recorded.gone(list, tree.failed.is_empty())?;
         }
@@ -148,10 +144,6 @@ impl Tree {
     fn unreadable(&mut self, path: &Path, cause: String) -> Thing {
         self.failed.push((path.into(), cause));
         Thing::Unreadable
-    }
-
-    pub(crate) fn dir(&self) -> &Path {
-        &self.dir
     }
 
     /// The file at this place.
@@ -194,11 +186,9 @@ impl Tree {
 
 impl File {
     fn facts(&self) -> Facts {
-        let Stamp { len, device, inode, links, ctime, .. } = self.stamp;
-        let numbers = Inode { of: (0, ctime.unwrap_or(0)), device, inode, links };
         Facts {
-            size: Some(len),
-            inode: (inode != 0).then_some(numbers),
+            size: Some(self.stamp.len),
+            inode: Inode::of(&self.stamp),
             evidence: self.evidence,
             has_key: false,
         }

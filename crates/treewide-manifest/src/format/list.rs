@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use treewide::file::read_at;
 use treewide::{Hash, Hasher, OUT_LEN};
-use treewide_files::list::{self, Lines, Strict};
+use treewide_files::list::{self, Fault, Lines, Strict};
 use treewide_files::name::{Listed, unescape};
 
 /// Bytes of a list that is not sorted, at most: it is kept in memory.
@@ -128,10 +128,6 @@ impl List {
                 Ordering::Greater => count += 1,
             }
             std::mem::swap(&mut previous, &mut line);
-        }
-        if lines.is_endless {
-            let cause = "the list may be cut off here: no line end";
-            return Err(Error::list(path, lines.number, cause));
         }
         let hash = hash_of(&hasher);
         let mut list = Self { path: path.into(), source, sorted: None, hash, lines: count };
@@ -313,28 +309,49 @@ impl Line {
 }
 
 /// Reads lines as they stand.
-struct Reader {
+pub(crate) struct Reader {
     path: PathBuf,
     lines: Lines,
     number: u64,
-    is_endless: bool,
+    /// Whether names may lead anywhere: they are only shown.
+    any_names: bool,
+    /// The length of the last file, if its line is of JSON; only of lists with any names.
+    pub(crate) size: Option<u64>,
 }
 
 impl Reader {
     fn new(path: &Path, bytes: impl Read + Send + 'static) -> Result<Self, Error> {
-        let lines = Lines::new(bytes, false).map_err(|error| Error::read(path, error))?;
-        Ok(Self { path: path.into(), lines, number: 0, is_endless: false })
+        Self::of(path, Lines::new(bytes, false), false)
     }
 
-    fn read(&mut self, into: &mut Line) -> Result<bool, Error> {
+    /// Reads a list as any program wrote it.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        Self::of(path, Lines::open(path), true)
+    }
+
+    fn of(path: &Path, lines: io::Result<Lines>, any_names: bool) -> Result<Self, Error> {
+        let lines = lines.map_err(|error| Error::read(path, error))?;
+        Ok(Self { path: path.into(), lines, number: 0, any_names, size: None })
+    }
+
+    /// Puts the next line into `line`; `false` at the end.
+    pub(crate) fn read(&mut self, into: &mut Line) -> Result<bool, Error> {
         loop {
             let next = self.lines.next().map_err(|error| Error::read(&self.path, error))?;
             let Some((number, line)) = next else {
-                self.is_endless = self.lines.is_endless();
-                return Ok(false);
+                let cause = "the list may be cut off here: no line end";
+                let is_cut = self.lines.is_endless();
+                let error = || Error::list(&self.path, self.number, cause);
+                return if is_cut { Err(error()) } else { Ok(false) };
             };
             self.number = number;
-            if parse(line, into).map_err(|cause| Error::list(&self.path, number, cause))? {
+            self.size = None;
+            if self.any_names && line.starts_with(b"{") {
+                let object = serde_json::from_slice::<serde_json::Value>(line).ok();
+                self.size = object.and_then(|it| it.get("bytes")?.as_u64());
+            }
+            let is_line = parse(line, self.any_names, into);
+            if is_line.map_err(|cause| Error::list(&self.path, number, cause))? {
                 return Ok(true);
             }
         }
@@ -342,7 +359,7 @@ impl Reader {
 }
 
 /// Parses a line; `false` if it is empty or a comment.
-fn parse(line: &[u8], into: &mut Line) -> Result<bool, String> {
+fn parse(line: &[u8], any_names: bool, into: &mut Line) -> Result<bool, String> {
     if let Some(Strict { has_escapes, digits, name: written, is_tagged: false }) =
         list::strict(line)
         && let Ok(digits) = digits.try_into()
@@ -351,27 +368,47 @@ fn parse(line: &[u8], into: &mut Line) -> Result<bool, String> {
         into.name.clear();
         if has_escapes {
             let plain = unescape(written).ok_or("file name with an invalid escape")?;
-            into.name.extend_from_slice(name::checked(&plain)?);
+            into.name.extend_from_slice(checked(&plain, any_names)?);
         } else {
-            into.name.extend_from_slice(name::checked(written)?);
+            into.name.extend_from_slice(checked(written, any_names)?);
         }
         into.is_ambiguous = !name::is_listable(&into.name);
         return Ok(true);
     }
-    let Some(entry) = list::parse(line, None).map_err(|fault| fault.to_string())? else {
-        return Ok(false);
+    let wrong_len =
+        |len| format!("digest of {len} bytes instead of 32; make the list without --length");
+    let entry = match list::parse(line, None) {
+        Ok(Some(entry)) => entry,
+        Ok(None) => return Ok(false),
+        Err(Fault::Digest { digest: Some(it), .. }) if it.len() != OUT_LEN => {
+            return Err(wrong_len(it.len()));
+        }
+        Err(fault) => return Err(format!("{fault}; correct or remove the line")),
     };
     let len = entry.digest.len();
-    into.digest =
-        entry.digest.try_into().map_err(|_| format!("digest of {len} bytes instead of 32"))?;
+    into.digest = entry.digest.try_into().map_err(|_| wrong_len(len))?;
     into.name.clear();
-    into.name.extend_from_slice(name::checked(&entry.name)?);
+    into.name.extend_from_slice(checked(&entry.name, any_names)?);
     into.is_ambiguous = entry.name_is != list::NameIs::Exact && !name::is_listable(&into.name);
     Ok(true)
 }
 
+/// A name without the `./` before it. Any that leads to a file is good, or only one that a manifest can have.
+fn checked(mut name: &[u8], any_names: bool) -> Result<&[u8], &'static str> {
+    if !any_names {
+        return name::checked(name);
+    }
+    while let Some(rest) = name.strip_prefix(b"./") {
+        name = rest;
+    }
+    match name.is_empty() || name.contains(&0) {
+        true => Err("no file can have this name; remove the line"),
+        false => Ok(name),
+    }
+}
+
 /// The bytes that these digits stand for, by a look at all of them without a branch for each; `false` if one is not a digit.
-pub(crate) fn unhex(digits: &[u8; DIGITS], into: &mut [u8; OUT_LEN]) -> bool {
+fn unhex(digits: &[u8; DIGITS], into: &mut [u8; OUT_LEN]) -> bool {
     let (mut values, mut are_digits) = ([0; DIGITS], true);
     for (value, byte) in values.iter_mut().zip(digits) {
         let (digit, letter) = (byte.wrapping_sub(b'0'), (byte | 0x20).wrapping_sub(b'a'));

@@ -93,7 +93,7 @@ pub(crate) enum Walked {
 const READY: usize = 16;
 
 impl Walked {
-    fn on_thread(mut scan: impl Iterator<Item = Scanned> + Send + 'static) -> Self {
+    pub(crate) fn on_thread(mut scan: impl Iterator<Item = Scanned> + Send + 'static) -> Self {
         Self::There(Ahead::new("walk", READY, move |found| {
             *found = scan.next();
             if found.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

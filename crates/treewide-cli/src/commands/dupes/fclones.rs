@@ -1,9 +1,9 @@
 //! The report of `fclones group` as JSON, on which `fclones remove`, `link` and `dedupe` act.
 
-use crate::commands::contents;
 use crate::shell::output::Output;
 use crate::shell::terminal::Form;
-use anyhow::{Context, bail};
+use crate::shell::usage::wrong_value;
+use anyhow::Context;
 use std::path::Path;
 use std::time::SystemTime;
 use treewide_files::digest::hex;
@@ -23,8 +23,8 @@ impl Report {
     /// An error if the directory of an operand is not here: fclones could not find its files. Or if no one knows when its files
     /// were read, and they were not `verified` now: fclones could not see which were written to since.
     pub(super) fn new(found: &Found, begun: SystemTime, verified: bool) -> anyhow::Result<Self> {
-        let cause = "so fclones cannot find its files; run this where its names lead to files, or next to the directory";
-        contents::are_here(found.roots(), cause)?;
+        let cause = "so fclones cannot find its files";
+        found.are_here(cause)?;
         let mut time = day::at(begun);
         for root in found.roots() {
             if !root.is_list() {
@@ -33,11 +33,11 @@ impl Report {
             // The file of a list may be a copy, which is newer than its contents. Texts are in the order of times.
             match root.began() {
                 Some(began) => time = time.min(began.to_owned()),
-                None if !verified => bail!(
-                    "{}: no index says when its files were read, so that fclones cannot see which were written to since; \
-                     add --verify",
-                    shown(root.path())
-                ),
+                None if !verified => {
+                    let cause = "no index says when its files were read, so that fclones cannot see which were written to since; \
+                                 add --verify";
+                    return Err(wrong_value(format!("{}: {cause}", shown(root.path()))).into());
+                }
                 None => {}
             }
             let there = root.path().metadata().and_then(|it| it.modified());
@@ -60,16 +60,15 @@ impl Report {
             let group = group?;
             super::spare(&found, &group, output)?;
             let Some(size) = group.size else {
-                bail!(
-                    "a list does not say how long its files are, which fclones needs; use a manifest"
-                );
+                let cause = "a list does not say how long its files are, which fclones needs; use a manifest";
+                return Err(wrong_value(cause).into());
             };
             let mut files = Vec::new();
             for member in &group.members {
                 let path = found.path(member).with_context(|| "a name that is not one here")?;
                 files.push(json(&absolute(&path)?));
             }
-            let (digest, files) = (hex(&group.digest), files.join(","));
+            let (digest, files) = (hex(&group.digest.unwrap_or_default()), files.join(","));
             text += &format!(
                 "\n{{\"file_len\":{size},\"file_hash\":\"{digest}\",\"files\":[{files}]}}"
             );
