@@ -1,6 +1,6 @@
 """Checks and times the Python package on a GPU: python scripts/gpu.py QUICK, with the package installed.
 
-First runs the program for PyTorch in docs/gpu.md. Then hashes tensors of PyTorch, CuPy and JAX, and compares the digests
+First runs the programs for PyTorch in docs/gpu.md. Then hashes tensors of PyTorch, CuPy and JAX, and compares the digests
 with those of copies on the CPU. Then times the 4,000 tensors of a model of 7 billion parameters against one tensor of
 as many bytes. Exits with 1 if a digest is wrong, and with 77 if no library with a GPU is there.
 """
@@ -34,7 +34,8 @@ def of_torch():
 
     torch.zeros(1, device="cuda")
     text = (Path(__file__).parents[1] / "docs" / "gpu.md").read_text()
-    exec(re.search(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE).group(1), {})
+    for program in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        exec(program, {})
     tensors = [torch.randn(n, device="cuda") for n in (0, 1, 1_000_003)]
     tensors += [tensors[2].to(torch.bfloat16), torch.arange(70_001, dtype=torch.uint8, device="cuda")[1:]]
     check("torch", tensors, lambda it: it.cpu())

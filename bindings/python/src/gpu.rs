@@ -51,7 +51,7 @@ fn lock<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn failed(error: &Error) -> PyErr {
+pub(crate) fn failed(error: &Error) -> PyErr {
     match error.kind() {
         ErrorKind::OutOfMemory => PyMemoryError::new_err(error.to_string()),
         ErrorKind::Invalid => PyValueError::new_err(error.to_string()),
@@ -60,7 +60,7 @@ fn failed(error: &Error) -> PyErr {
 }
 
 /// The device with this number, for a stream of it.
-fn open(py: Python<'_>, index: i32, stream: u64) -> PyResult<Device> {
+pub(crate) fn open(py: Python<'_>, index: i32, stream: u64) -> PyResult<Device> {
     let process = this_process();
     let owner = OWNER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed);
     if owner.is_err_and(|owner| owner != process) {
@@ -99,7 +99,7 @@ fn open(py: Python<'_>, index: i32, stream: u64) -> PyResult<Device> {
 
 /// Runs work that reads tensors, and waits for it. If it fails, it waits for the part that was started, so that the device
 /// is done with the tensors.
-fn run<T: Send>(
+pub(crate) fn run<T: Send>(
     py: Python<'_>,
     device: &Device,
     work: impl FnOnce() -> Result<T, Error> + Send,
@@ -133,14 +133,14 @@ fn finish(py: Python<'_>) -> PyResult<()> {
 }
 
 /// The bytes of a tensor, for a device.
-fn borrow(device: &Device, tensor: &Lent) -> PyResult<Buffer> {
+pub(crate) fn borrow(device: &Device, tensor: &Lent) -> PyResult<Buffer> {
     // SAFETY: the producer keeps the bytes until the tensor is dropped, which is after the work with it. What wrote them
     // comes before, in the stream that was handed to the producer.
     unsafe { cuda::borrow(device, tensor.address(), tensor.len() as u64) }
         .map_err(|error| failed(&error))
 }
 
-fn lend(object: &Bound<'_, PyAny>, stream: u64) -> PyResult<Lent> {
+pub(crate) fn lend(object: &Bound<'_, PyAny>, stream: u64) -> PyResult<Lent> {
     Lent::of(object, Place::Cuda { stream })?.ok_or_else(|| {
         let name = object.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
         PyTypeError::new_err(format!(
@@ -148,6 +148,25 @@ fn lend(object: &Bound<'_, PyAny>, stream: u64) -> PyResult<Lent> {
              the memory of the CPU"
         ))
     })
+}
+
+pub(crate) fn check_same_device(first: &Lent, tensor: &Lent) -> PyResult<()> {
+    if first.number() == tensor.number() {
+        return Ok(());
+    }
+    Err(PyBufferError::new_err(format!(
+        "this tensor is on CUDA device {}, and the first one on {}: pass the tensors of one device at a time",
+        tensor.number(),
+        first.number()
+    )))
+}
+
+/// The error with a note that names the item.
+pub(crate) fn noted(py: Python<'_>, error: PyErr, item: &str, function: &str) -> PyErr {
+    let note = format!("this is about {item} in the argument of {function}");
+    // A note that cannot be added does not hide the error.
+    let _ = error.value(py).call_method1("add_note", (note,));
+    error
 }
 
 /// Tensors of one device, and the inputs that they are.
@@ -194,21 +213,11 @@ impl<'py> Inputs<'py> {
         stream: u64,
         name: impl Fn() -> String,
     ) -> PyResult<()> {
-        let lent = lend(item, stream).and_then(|lent| match self.tensors.first() {
-            Some(first) if first.number() != lent.number() => {
-                Err(PyBufferError::new_err(format!(
-                    "this tensor is on CUDA device {}, and the first one on {}: pass the tensors of one device at a time",
-                    lent.number(),
-                    first.number()
-                )))
-            }
-            _ => Ok(lent),
+        let lent = lend(item, stream).and_then(|lent| {
+            self.tensors.first().map_or(Ok(()), |first| check_same_device(first, &lent))?;
+            Ok(lent)
         });
-        let lent = lent.inspect_err(|error| {
-            let note = format!("this is about {} in the argument of hash_many", name());
-            // A note that cannot be added does not hide the error.
-            let _ = error.value(item.py()).call_method1("add_note", (note,));
-        })?;
+        let lent = lent.map_err(|error| noted(item.py(), error, &name(), "hash_many"))?;
         self.tensors.push(lent);
         Ok(())
     }

@@ -19,6 +19,7 @@ mod failure;
 mod files;
 mod freeze;
 mod gpu;
+mod gpu_parts;
 mod hasher;
 mod lists;
 mod manifest;
@@ -49,6 +50,8 @@ mod _treewide {
     use crate::files::{hash_file, hash_files, hash_tree};
     #[pymodule_export]
     use crate::gpu::{_gpu_devices, _gpu_digest, _gpu_hash_many, _gpu_hash_many_to};
+    #[pymodule_export]
+    use crate::gpu_parts::{_gpu_hash_blocks, _gpu_hash_parts};
     #[pymodule_export]
     use crate::hasher::{Blake3, new};
     #[pymodule_export]

@@ -110,6 +110,38 @@ impl Parts {
         py.detach(|| f(&mut self.lock()))
     }
 
+    /// Bytes of the whole input.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.total
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(crate) fn check_same_mode(&self, other: &Self) -> PyResult<()> {
+        let of = |parts: &Self| (parts.mode.key_words(), parts.mode.flags());
+        if of(self) == of(other) {
+            return Ok(());
+        }
+        Err(PyValueError::new_err(
+            "these parts and the first ones have different keys or contexts: pass the parts of one key at a time",
+        ))
+    }
+
+    /// Adds what was hashed elsewhere of this input, in its mode.
+    pub(crate) fn add(
+        &self,
+        py: Python<'_>,
+        found: Result<parts::Parts, AbsorbError>,
+    ) -> PyResult<()> {
+        let added = found.and_then(|found| {
+            let found = found.of_object(&self.object);
+            self.locked(py, |parts| parts.absorb(&found))
+        });
+        added.map(|_| ()).map_err(|error| refused(py, error))
+    }
+
     fn copied(&self, py: Python<'_>) -> parts::Parts {
         self.locked(py, |parts| parts.clone())
     }

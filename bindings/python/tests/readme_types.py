@@ -20,6 +20,9 @@ model: Any
 tensor: Any
 tensors: Any
 out: Any
+parts: Any
+shard: Any
+at: int
 path: str
 paths: list[str]
 rows: "numpy.ndarray[Any, numpy.dtype[numpy.float64]]"

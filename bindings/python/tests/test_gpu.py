@@ -12,6 +12,7 @@ import pytest
 from conftest import pattern
 from dlpack_by_hand import Lent
 from treewide import digest, gpu, hash_many
+from treewide._treewide import Clash, Parts, _gpu_hash_blocks
 
 KERNELS = Path(__file__).parents[3] / "crates" / "treewide-gpu" / "kernels"
 
@@ -226,6 +227,106 @@ def test_a_call_that_fails_gives_tensors_back_once(driver):
     for _ in range(3):
         gpu.digest(cuda(b""))
     assert tensor.deleted == 3 and out.deleted == 1
+
+
+def shards(inputs, ranks, rank, **mode):
+    """Parts of inputs, and a tensor with the range that a rank has of each, not at a multiple of any word."""
+    pieces, expected = [], []
+    for length, data in inputs.items():
+        start, stop = (length * rank // ranks, length * (rank + 1) // ranks)
+        parts, on_cpu = (Parts(length, object=b"w", **mode) for _ in range(2))
+        pieces.append((parts, cuda(b"abc" + data[start:stop] + b"d"), [(start, 3, 3 + stop - start)]))
+        on_cpu.hash(data[start:stop], start)
+        expected.append(on_cpu.to_bytes())
+    return pieces, expected
+
+
+def blocks(total, of_range):
+    """The blocks of the ends of a range."""
+    at, start, stop = of_range
+    end = at + stop - start
+    first = end if total <= 1024 else min(end, -(-at // 1024) * 1024)
+    last = end if end == total else max(first, end // 1024 * 1024)
+    return -(-(first - at) // 64) + -(-(end - last) // 64)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 7])
+def test_hash_parts_takes_shards_with_any_ends(driver, ranks):
+    driver.treewide_copied_back.restype = ctypes.c_size_t
+    inputs = {length: pattern(length) for length in LENGTHS}
+    for mode in ({}, {"key": b"k" * 32}, {"derive_key_context": "ctx"}):
+        whole = {length: Parts(length, object=b"w", **mode) for length in LENGTHS}
+        for rank in range(ranks):
+            pieces, expected = shards(inputs, ranks, rank, **mode)
+            before = driver.treewide_copied_back()
+            gpu.hash_parts(iter(pieces))
+            copied = driver.treewide_copied_back() - before
+            assert [parts.to_bytes() for parts, _, _ in pieces] == expected
+            assert all(tensor.deleted == 1 for _, tensor, _ in pieces)
+            # A value for each subtree, and 128 bytes for each block of an end. The only chunk of an input is an end.
+            values = sum(len(parts.parts()) for parts, _, _ in pieces if parts.total > 1024)
+            assert copied == 32 * values + 128 * sum(blocks(parts.total, *ranges) for parts, _, ranges in pieces)
+            for parts, _, _ in pieces:
+                whole[parts.total].absorb(Parts.from_bytes(parts.to_bytes(), **mode))
+        assert {length: parts.finish() for length, parts in whole.items()} == {
+            length: digest(data, **mode) for length, data in inputs.items()
+        }
+
+
+def test_hash_parts_takes_runs_and_blocks(driver):
+    # Columns of rows: less than a block, less than a chunk, whole chunks, and more than a tile.
+    for rows, run, ranks in ((900, 6, 7), (64, 331, 3), (33, 2048, 2), (5, 140_001, 2)):
+        full = pattern(rows * run * ranks)
+        whole, blocks = Parts(len(full)), Parts(len(full))
+        for rank in range(ranks):
+            starts = [(row * ranks + rank) * run for row in range(rows)]
+            tensor = cuda(b"".join(full[at : at + run] for at in starts))
+            ranges = [(at, row * run, (row + 1) * run) for row, at in enumerate(starts)]
+            gpu.hash_parts([(whole, tensor, ranges[::2]), (whole, tensor, tuple(ranges[1::2]))])
+            indices = [[(0, rows)], [(rank * run, run)]]
+            _gpu_hash_blocks([(blocks, tensor, (1, (rows, run * ranks), indices))], stream=1)
+        assert whole.unchecked() == blocks.unchecked() == []
+        assert whole.finish() == blocks.finish() == digest(full)
+
+
+def test_hash_parts_is_in_order_with_the_stream(driver):
+    stream = new_stream(driver)
+    data, tensor = pattern(200_000), cuda(bytes(200_000))
+    parts = Parts(len(data))
+    with in_context(driver):
+        # Not done before someone waits for the stream.
+        place = ctypes.c_void_p(ctypes.addressof(tensor.memory))
+        assert driver.cuMemcpyHtoDAsync_v2(place, data, ctypes.c_size_t(len(data)), ctypes.c_void_p(stream)) == 0
+    assert tensor.memory.raw == bytes(200_000)
+    gpu.hash_parts([(parts, tensor, [(0, 0, len(data))])], stream=stream)
+    assert parts.finish() == digest(data) and tensor.asked[0]["stream"] == stream
+
+
+def test_hash_parts_says_what_it_refuses(driver):
+    assert gpu.hash_parts([]) is None
+    parts = Parts(5000)
+    for item, error, words in [
+        ((parts, cuda(b"abc"), [(0, 1, 4)]), ValueError, "bytes 1..4 of a tensor of 3 bytes"),
+        ((parts, cuda(b"abc"), [(0, 2, 1)]), ValueError, "bytes 2..1"),
+        ((parts, cuda(b"abc"), [(4998, 0, 3)]), ValueError, "at byte 4998 of 5000"),
+        ((parts, cuda(b"abc"), [(2**64 - 1, 0, 3)]), ValueError, "of 5000"),
+        ((parts, cuda(b"abc", index=1), []), BufferError, "CUDA device 1, and the first one on 0"),
+        ((Parts(5000, key=b"k" * 32), cuda(b"abc"), []), ValueError, "different keys or contexts"),
+        ((parts, b"abc", []), TypeError, "and not bytes"),
+    ]:
+        first = cuda(b"abc")
+        with pytest.raises(error, match=words) as caught:
+            gpu.hash_parts([(parts, first, [(0, 0, 3)]), item])
+        assert caught.value.__notes__ == ["this is about item 1 in the argument of hash_parts"]
+        assert first.deleted == 1 and parts.missing() == [(0, 5000)]
+    # Other bytes of the same place.
+    before, other = Parts(5000), Parts(5000)
+    parts.hash(pattern(5000), 0)
+    given = cuda(bytes(5000))
+    with pytest.raises(Clash) as caught:
+        gpu.hash_parts([(it, given, [(0, 0, 5000)]) for it in (before, parts, other)])
+    assert caught.value.here == (0, 4096)
+    assert before.missing() == [] and parts.finish() == digest(pattern(5000)) and other.missing() == [(0, 5000)]
 
 
 def test_a_forked_process_is_told(driver):

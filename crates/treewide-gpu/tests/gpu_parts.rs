@@ -94,7 +94,8 @@ fn hash_parts_takes_shards_of_many_tensors_with_any_ends() {
                     })
                     .collect();
                 for rank in 0..ranks {
-                    let run = |cuts: &Vec<usize>| Vec::from([cuts[rank]..cuts[rank + 1]]);
+                    let run =
+                        |cuts: &Vec<usize>| std::iter::once(cuts[rank]..cuts[rank + 1]).collect();
                     let runs: Vec<_> = cuts.iter().map(run).collect();
                     add_of_process(device, mode, &inputs, &runs, &mut whole);
                 }

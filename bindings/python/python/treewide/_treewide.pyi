@@ -21,8 +21,10 @@ __all__ = [
     "_dupes",
     "_gpu_devices",
     "_gpu_digest",
+    "_gpu_hash_blocks",
     "_gpu_hash_many",
     "_gpu_hash_many_to",
+    "_gpu_hash_parts",
     "_list_entries",
     "_make",
     "_missing",
@@ -564,6 +566,10 @@ def _gpu_digest(
 def _gpu_hash_many(tensors: Any, /, *, key: Bytes | None, derive_key_context: str | None, stream: int) -> Any: ...
 def _gpu_hash_many_to(
     tensors: Any, out: Any, /, *, key: Bytes | None, derive_key_context: str | None, stream: int
+) -> None: ...
+def _gpu_hash_parts(pieces: list[tuple[Parts, Any, list[tuple[int, int, int]]]], /, *, stream: int) -> None: ...
+def _gpu_hash_blocks(
+    pieces: list[tuple[Parts, Any, tuple[int, Sequence[int], Sequence[Sequence[tuple[int, int]]]]]], /, *, stream: int
 ) -> None: ...
 
 # For `treewide.outboard`.

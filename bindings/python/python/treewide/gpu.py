@@ -1,7 +1,8 @@
 """Digests of tensors in the memory of CUDA devices, where they lie: standard BLAKE3, the same as `digest` of a copy.
 
 Tensors come through DLPack, from PyTorch, CuPy, JAX and others, of any type, by their bytes; type and shape are not
-part of a digest. Nothing but digests comes to the host. NVIDIA's driver is looked for when a function is called.
+part of a digest. Nothing but digests comes to the host, except for ends in `hash_parts`. NVIDIA's driver is looked for
+when a function is called.
 
 `stream` is the stream that the work goes to: the number of a `cudaStream_t`, or an object of PyTorch, CuPy or the
 protocol `__cuda_stream__`; without it, the default stream. It must live as long as the work on it. What writes the
@@ -9,16 +10,24 @@ tensors, in whatever stream their library knows of, comes first.
 """
 
 import operator as _operator
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping, Sequence as _Sequence
 from dataclasses import dataclass as _dataclass
 from typing import Any as _Any, Protocol as _Protocol, TypeAlias as _TypeAlias, overload as _overload
 
 from typing_extensions import TypeVar as _TypeVar
 
 from treewide._arguments import Bytes as _Bytes
-from treewide._treewide import Digests as _Digests, _gpu_devices, _gpu_digest, _gpu_hash_many, _gpu_hash_many_to
+from treewide._treewide import (
+    Digests as _Digests,
+    Parts as _Parts,
+    _gpu_devices,
+    _gpu_digest,
+    _gpu_hash_many,
+    _gpu_hash_many_to,
+    _gpu_hash_parts,
+)
 
-__all__ = ["Device", "devices", "digest", "hash_many", "hash_many_to"]
+__all__ = ["Device", "devices", "digest", "hash_many", "hash_many_to", "hash_parts"]
 
 _Key = _TypeVar("_Key")
 
@@ -122,6 +131,26 @@ def hash_many_to(
     or is the same memory as an input; `BytesError` if it is read-only.
     """
     _gpu_hash_many_to(tensors, out, key=key, derive_key_context=derive_key_context, stream=_number(stream))
+
+
+def hash_parts(
+    pieces: _Iterable[tuple[_Parts, _Tensor, _Sequence[tuple[int, int, int]]]],
+    /,
+    *,
+    stream: _Stream | None = None,
+) -> None:
+    """Hash ranges of tensors on one CUDA device as parts of longer inputs, in few launches, and add them to the parts.
+
+    A piece is the `treewide.scale.Parts` of the whole input, a tensor, and its ranges `(at, start, stop)`. Bytes
+    `start` up to `stop` of the tensor lie at byte `at` of the input. A range may begin and end anywhere. Each subtree
+    of a range comes to the host as 32 bytes. The bytes of a chunk that a range cuts come as they are, by one copy for
+    all tensors.
+
+    Raises what `digest` raises, with a note that names the item; `ValueError` for ranges that do not fit, or parts with
+    several keys; `Clash` if bytes that are there have another value. Then the pieces before that one are added.
+    """
+    given = [(parts, tensor, list(ranges)) for parts, tensor, ranges in pieces]
+    _gpu_hash_parts(given, stream=_number(stream))
 
 
 def _number(stream: _Any) -> int:
