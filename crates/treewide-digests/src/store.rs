@@ -14,8 +14,11 @@ mod pattern;
 mod places;
 
 use crate::algorithm::Algorithm;
+use markers::Seen;
+use object::TEMPORARY;
 use std::path::{Path, PathBuf};
 
+pub(crate) use markers::read_small;
 pub use object::Object;
 pub use objects::Objects;
 pub use places::find;
@@ -30,16 +33,15 @@ pub struct Kind {
     /// Advice about an object that is not as its name says.
     pub advice: &'static str,
     /// Whether a directory is such a store.
-    is: fn(&Path) -> bool,
-    /// Whether nothing but its own files is below it.
-    is_closed: bool,
+    is: fn(&Path) -> Seen,
     layout: Layout,
 }
 
 /// Where objects are, and what their names say.
 #[derive(Debug)]
 enum Layout {
-    /// Patterns of the paths of objects, and of other files in their places, which are passed over, with a word for each.
+    /// Patterns of the paths of objects, and of other files in their places, which are passed over, with a word for each. An object that
+    /// several patterns are of may have its digest by any of their algorithms.
     Names {
         objects: &'static [(Algorithm, &'static str)],
         passed: &'static [(&'static str, &'static str)],
@@ -58,7 +60,6 @@ enum Layout {
 /// Files of the store itself, which no message counts.
 const MARK: &str = "";
 const UNFINISHED: &str = "unfinished download";
-const TEMPORARY: &str = "temporary file";
 
 /// All kinds.
 pub static KINDS: &[Kind] = &[
@@ -67,7 +68,6 @@ pub static KINDS: &[Kind] = &[
         shown: "a Hugging Face repository",
         advice: "to fetch it again, remove the file and download the repository",
         is: markers::is_hugging_face,
-        is_closed: true,
         layout: Layout::HuggingFace {
             objects: &[(Algorithm::SHA256, "blobs/+64"), (Algorithm::GIT_BLOB_SHA1, "blobs/+40")],
             passed: &[("blobs/*.incomplete", UNFINISHED), ("blobs/.*.shared", MARK)],
@@ -78,7 +78,6 @@ pub static KINDS: &[Kind] = &[
         shown: "shared blobs of Hugging Face",
         advice: "",
         is: markers::is_hugging_face_shared,
-        is_closed: true,
         layout: Layout::Names {
             objects: &[],
             passed: &[
@@ -95,7 +94,6 @@ pub static KINDS: &[Kind] = &[
         shown: "a folder that Hugging Face has filled",
         advice: "to fetch it again, remove the file and download it",
         is: markers::is_hugging_face_folder,
-        is_closed: false,
         layout: Layout::HuggingFaceFolder,
     },
     Kind {
@@ -103,11 +101,12 @@ pub static KINDS: &[Kind] = &[
         shown: "an Ollama store",
         advice: "to fetch it again, remove the file and pull the model",
         is: markers::is_ollama,
-        is_closed: true,
         layout: Layout::Names {
             objects: &[
                 (Algorithm::SHA256, "blobs/sha256-+64"),
                 (Algorithm::SHA256, "blobs/sha256:+64"),
+                (Algorithm::SHA256, "blobs/SHA256-+64"),
+                (Algorithm::SHA256, "blobs/SHA256:+64"),
             ],
             passed: &[("blobs/*-partial", UNFINISHED), ("blobs/*-partial-*", UNFINISHED)],
         },
@@ -117,7 +116,6 @@ pub static KINDS: &[Kind] = &[
         shown: "an OCI image layout",
         advice: "to fetch it again, copy the image to a new folder",
         is: markers::is_oci,
-        is_closed: true,
         layout: Layout::Names { objects: BLOBS, passed: &[] },
     },
     Kind {
@@ -125,7 +123,6 @@ pub static KINDS: &[Kind] = &[
         shown: "a content store of containerd",
         advice: "to fetch it again, remove the image and pull it",
         is: markers::is_containerd,
-        is_closed: true,
         layout: Layout::Names { objects: BLOBS, passed: &[] },
     },
     Kind {
@@ -133,7 +130,6 @@ pub static KINDS: &[Kind] = &[
         shown: "a folder of skopeo",
         advice: "to fetch it again, copy the image to a new folder",
         is: markers::is_skopeo,
-        is_closed: true,
         layout: Layout::Names {
             objects: &[(Algorithm::SHA256, "+64")],
             passed: &[("version", MARK), ("manifest.json", MARK), ("signature-*", MARK)],
@@ -144,7 +140,6 @@ pub static KINDS: &[Kind] = &[
         shown: "a container registry",
         advice: "to store it again, remove the folder of the blob and push the image",
         is: markers::is_registry,
-        is_closed: true,
         layout: Layout::Names {
             objects: &[
                 (Algorithm::SHA256, "blobs/sha256/=2/+64/data"),
@@ -158,7 +153,6 @@ pub static KINDS: &[Kind] = &[
         shown: "objects of git-lfs",
         advice: "to fetch it again, remove the file and run git lfs fetch",
         is: markers::is_git_lfs,
-        is_closed: true,
         layout: Layout::Names { objects: &[(Algorithm::SHA256, "objects/=2/=2/+64")], passed: &[] },
     },
     Kind {
@@ -166,7 +160,6 @@ pub static KINDS: &[Kind] = &[
         shown: "objects of git-annex",
         advice: "git annex fsck moves it away, and git annex get fetches it again",
         is: markers::is_git_annex,
-        is_closed: true,
         layout: Layout::Annex,
     },
     Kind {
@@ -174,10 +167,23 @@ pub static KINDS: &[Kind] = &[
         shown: "a cache of DVC",
         advice: "to fetch it again, remove the file and run dvc fetch",
         is: markers::is_dvc,
-        is_closed: true,
         layout: Layout::Names {
             objects: &[(Algorithm::MD5, "+2/+30"), (Algorithm::MD5, "+2/+30.dir")],
             passed: &[("*.tmp", TEMPORARY)],
+        },
+    },
+    Kind {
+        name: "dvc-2",
+        shown: "a cache of DVC 2",
+        advice: "to fetch it again, remove the file and run dvc fetch",
+        is: markers::is_dvc_2,
+        layout: Layout::Names {
+            objects: &[
+                (Algorithm::MD5, "+2/+30"),
+                (Algorithm::MD5_DOS2UNIX, "+2/+30"),
+                (Algorithm::MD5, "+2/+30.dir"),
+            ],
+            passed: &[("*.tmp", TEMPORARY), ("files/*", MARK), ("runs/*", MARK)],
         },
     },
     Kind {
@@ -185,7 +191,6 @@ pub static KINDS: &[Kind] = &[
         shown: "a restic repository",
         advice: "the manual of restic says how to repair a repository",
         is: markers::is_restic,
-        is_closed: true,
         layout: Layout::Names {
             objects: &[
                 (Algorithm::SHA256, "data/=2/+64"),
@@ -201,7 +206,6 @@ pub static KINDS: &[Kind] = &[
         shown: "a cache of npm",
         advice: "npm cache verify removes it, and npm fetches it again",
         is: markers::is_cacache,
-        is_closed: true,
         layout: Layout::Names {
             objects: &[
                 (Algorithm::SHA512, "content-v2/sha512/+2/+2/+124"),
@@ -216,9 +220,9 @@ pub static KINDS: &[Kind] = &[
         shown: "a disk cache of Bazel",
         advice: "Bazel makes it again if it is removed",
         is: markers::is_bazel,
-        is_closed: false,
         layout: Layout::Names {
             objects: &[
+                (Algorithm::BLAKE3, "cas/=2/+64"),
                 (Algorithm::SHA256, "cas/=2/+64"),
                 (Algorithm::SHA1, "cas/=2/+40"),
                 (Algorithm::MD5, "cas/=2/+32"),
@@ -227,19 +231,10 @@ pub static KINDS: &[Kind] = &[
         },
     },
     Kind {
-        name: "bazel-blake3",
-        shown: "a disk cache of Bazel with BLAKE3",
-        advice: "Bazel makes it again if it is removed",
-        is: markers::is_bazel_blake3,
-        is_closed: true,
-        layout: Layout::Names { objects: &[(Algorithm::BLAKE3, "cas/=2/+64")], passed: &[] },
-    },
-    Kind {
         name: "flatfs",
         shown: "blocks of IPFS",
         advice: "to fetch it again, remove the block and pin its content",
         is: markers::is_flatfs,
-        is_closed: true,
         layout: Layout::FlatFs,
     },
     Kind {
@@ -247,7 +242,6 @@ pub static KINDS: &[Kind] = &[
         shown: "an index of apt by hash",
         advice: "to fetch it again, remove the file and mirror the archive",
         is: markers::is_apt,
-        is_closed: true,
         layout: Layout::Names {
             objects: &[
                 (Algorithm::SHA256, "by-hash/SHA256/+64"),
@@ -263,7 +257,6 @@ pub static KINDS: &[Kind] = &[
         shown: "a bag",
         advice: "to fetch it again, ask the sender of the bag",
         is: markers::is_bag,
-        is_closed: false,
         layout: Layout::Bag,
     },
 ];

@@ -35,7 +35,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn new(path: impl Into<PathBuf>, kind: ErrorKind) -> Self {
+    /// An error of this file or directory.
+    pub fn new(path: impl Into<PathBuf>, kind: ErrorKind) -> Self {
         Self { path: path.into(), kind }
     }
 

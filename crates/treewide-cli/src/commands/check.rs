@@ -32,6 +32,7 @@ use crate::shell::program::Program;
 use crate::shell::stdin::{Stdin, is_stdin};
 use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
+use crate::shell::usage::wrong_value;
 use crate::shell::wording::count;
 use anyhow::bail;
 use clap::Args;
@@ -126,7 +127,7 @@ pub(crate) struct CheckArgs {
     /// Skip listed files that do not exist
     ///
     /// At least one file must exist, because nothing verified is a failure. A missing file in a last line
-    /// without a line end is also a failure: its name may be cut off.
+    /// without a line end is also a failure: its name may be cut off. Stores are checked as without it.
     #[arg(long, help_heading = "Verdict")]
     ignore_missing: bool,
 
@@ -167,7 +168,7 @@ pub(crate) struct CheckArgs {
     /// Write one JSON object a line: path, status, digest, expected, bytes, error, algorithm, by, expected_bytes
     ///
     /// `status` is "ok", "failed", "unreadable", "unverified" (there is no digest to verify the file by, or
-    /// no name to look for) or "missing" (with --ignore-missing). `digest` is what was found and
+    /// no name to look for) or "missing" (with --ignore-missing, and in stores). `digest` is what was found and
     /// `expected` what was listed. `algorithm` is null if none is known, and `by` says what named it: "tag", "option",
     /// "list-name", "length" or "store". Lines about objects have `store`, the kind of store, and may have the status "skipped",
     /// where `error` says why. With --quiet, lines for "ok" are left out.
@@ -206,8 +207,17 @@ impl CheckArgs {
         self.color.apply();
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
-        let input = Input::new(&self.read, &self.mode, &progress)?;
         let paths = if self.file.is_empty() { vec!["-".into()] } else { self.file.clone() };
+        let is_of_lists =
+            self.mode.is_chosen() || self.length.is_some() || self.algorithm.is_some();
+        if is_of_lists && let Some(directory) = paths.iter().find(|it| it.is_dir()) {
+            let what = "--keyed, --derive-key, --length and --algorithm are about lists";
+            let directory = shown(directory);
+            bail!(wrong_value(format!(
+                "{what}, and {directory} is a directory; check it without them"
+            )));
+        }
+        let input = Input::new(&self.read, &self.mode, &progress)?;
         let prints = match self.status || self.quiet.is_on() {
             true => Prints::OnlyFailures,
             false => Prints::Always,
@@ -310,6 +320,12 @@ impl Report<'_> {
                         .into(),
                 };
                 self.console.about(&path, what);
+                Ok(())
+            }
+            Event::Note(Note::Hidden(error)) => {
+                self.output.flush()?;
+                self.total.add_no_store();
+                self.console.say(&error.to_string());
                 Ok(())
             }
             Event::File(file, result) => {
@@ -417,34 +433,21 @@ impl Report<'_> {
         verdict: &Verdict,
     ) -> anyhow::Result<()> {
         let Some(checked) = &mut self.store else { return Ok(()) };
+        // A bag says what belongs to it. Another program may remove an object of a store at any time.
+        let is_missing = is_absent(verdict) && checked.store.kind.is_complete();
+        if is_absent(verdict) && !is_missing {
+            *checked.passed.entry("object that vanished").or_default() += 1;
+            return Ok(());
+        }
         let is_ok = matches!(verdict, Verdict::Ok { .. });
+        checked.add(path, verdict, expected.algorithm(), is_missing);
         let (word, cause) = match verdict {
-            Verdict::Ok { bytes } => {
-                checked.ok += 1;
-                checked.bytes += bytes;
-                let algorithm = expected.algorithm();
-                checked.algorithms.extend(algorithm.filter(|it| !checked.algorithms.contains(it)));
-                ((Tone::Good, "OK"), expected.remark.clone())
-            }
-            Verdict::Failed { bytes, .. } => {
-                checked.failed += 1;
-                checked.bytes += bytes;
-                ((Tone::Bad, "FAILED"), expected.cause(*bytes))
-            }
-            // A bag says what belongs to it. Another program may remove an object of a store at any time.
-            _ if is_absent(verdict) && checked.store.kind.is_complete() => {
-                checked.missing += 1;
-                ((Tone::Bad, "MISSING"), None)
-            }
-            _ if is_absent(verdict) => {
-                *checked.passed.entry("object that vanished").or_default() += 1;
-                return Ok(());
-            }
-            Verdict::Unreadable(cause) => {
-                checked.unreadable += 1;
-                ((Tone::Unknown, "FAILED"), Some(cause.to_string()))
-            }
-            Verdict::Unverified(_) | Verdict::Missing => return Ok(()),
+            Verdict::Ok { .. } => ((Tone::Good, "OK"), expected.remark.clone()),
+            Verdict::Failed { bytes, .. } => ((Tone::Bad, "FAILED"), expected.cause(*bytes)),
+            _ if is_missing => ((Tone::Bad, "MISSING"), None),
+            Verdict::Unreadable(cause) => ((Tone::Unknown, "FAILED"), Some(cause.to_string())),
+            Verdict::Unverified(cause) => ((Tone::Unknown, "FAILED"), Some(cause.clone())),
+            Verdict::Missing => ((Tone::Unknown, "MISSING"), None),
         };
         if self.args.status || is_ok && !self.args.verbose {
             return Ok(());
@@ -465,9 +468,10 @@ impl Report<'_> {
                 *checked.passed.entry(what).or_default() += 1;
                 return Ok(());
             }
+            // The run has it.
             Object::File(_) => return Ok(()),
             Object::Wrong(path, cause) => {
-                checked.failed += 1;
+                checked.wrong += 1;
                 (path, "failed", (Tone::Bad, "FAILED"), cause)
             }
             Object::Missing(path, cause) => {
@@ -478,6 +482,10 @@ impl Report<'_> {
                 checked.unreadable += 1;
                 let (path, cause) = error.into_parts();
                 (path, "unreadable", (Tone::Unknown, "FAILED"), cause.to_string())
+            }
+            Object::Unverified(path, cause) => {
+                checked.unverified += 1;
+                (path, "unverified", (Tone::Unknown, "FAILED"), cause)
             }
             Object::Skipped(path, cause) => {
                 checked.skipped += 1;

@@ -48,6 +48,8 @@ mod refused;
 #[cfg(target_os = "linux")]
 mod replaced;
 mod stores;
+mod stores_damaged;
+mod stores_odd;
 mod support;
 mod tensors;
 #[cfg(target_os = "linux")]

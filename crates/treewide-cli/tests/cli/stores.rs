@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores.tar.xz");
 
 /// The samples: their folders, the options of `check`, and their objects that can be checked.
-const STORES: &[(&str, &str, usize)] = &[
+pub(crate) const STORES: &[(&str, &str, usize)] = &[
     ("bagit", "", 18),
     ("bazel-disk-from-source", "", 6),
     ("dvc", "", 6),
@@ -25,7 +25,7 @@ const STORES: &[(&str, &str, usize)] = &[
 ];
 
 /// A folder with the samples. `None` where they cannot be unpacked.
-fn samples() -> Option<Folder> {
+pub(crate) fn samples() -> Option<Folder> {
     let folder = Folder::new();
     let is_possible = ["tar", "xz"].iter().all(|it| find_program(it).is_some());
     let unpacked = is_possible && folder.program("tar").args(["xf", SAMPLES]).run().code == Some(0);
@@ -36,14 +36,18 @@ fn samples() -> Option<Folder> {
 }
 
 /// The lines about objects.
-fn check(folder: &Folder, store: &str, options: &str) -> (Option<i32>, Vec<Value>, String) {
+pub(crate) fn check(
+    folder: &Folder,
+    store: &str,
+    options: &str,
+) -> (Option<i32>, Vec<Value>, String) {
     let ended = folder.treewide(&format!("check --json --verbose {options} {store}")).run();
     let lines = ended.text().lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     (ended.code, lines, ended.stderr)
 }
 
 /// The paths with this status.
-fn paths(lines: &[Value], status: &str) -> Vec<PathBuf> {
+pub(crate) fn paths(lines: &[Value], status: &str) -> Vec<PathBuf> {
     let found = lines.iter().filter(|it| it["status"] == status);
     found.map(|it| it["path"].as_str().unwrap().into()).collect()
 }
@@ -272,30 +276,32 @@ const X: [&str; 4] = [
     "a4abd4448c49562d828115d13a1fccea927f52b4d5459297f8b43e42da89238bc13626e43dcb38ddb082488927ec904fb42057443983e88585179d50551afe62",
 ];
 
-#[test]
-fn check_verifies_stores_that_are_laid_by_hand() {
+/// A store that is laid by hand: its kind, its folder, other files, and objects whose content is `x`.
+type Laid = (&'static str, &'static str, &'static [(&'static str, &'static str)], Vec<String>);
+
+pub(crate) fn laid_by_hand() -> Vec<Laid> {
     let [sha256, sha1, md5, sha512] = X;
-    for (kind, root, marks, objects) in [
+    vec![
         (
             "cacache",
             "_cacache",
-            vec!["index-v5/aa/bb/c".to_owned(), "tmp/x".into()],
+            &[("index-v5/aa/bb/c", ""), ("tmp/x", "")],
             vec![
                 format!("content-v2/sha512/{}/{}/{}", &sha512[..2], &sha512[2..4], &sha512[4..]),
                 format!("content-v2/sha1/{}/{}/{}", &sha1[..2], &sha1[2..4], &sha1[4..]),
             ],
         ),
-        ("containerd", "c", vec!["ingest/a/data".into()], vec![format!("blobs/sha256/{sha256}")]),
+        ("containerd", "c", &[("ingest/a/data", "")], vec![format!("blobs/sha256/{sha256}")]),
         (
             "registry",
             "docker/registry/v2",
-            vec!["repositories/a/_uploads/b".into()],
+            &[("repositories/a/_uploads/b", "")],
             vec![format!("blobs/sha256/{}/{sha256}/data", &sha256[..2])],
         ),
         (
             "apt",
             "dists/x",
-            vec!["Release".into()],
+            &[("Release", "")],
             vec![
                 format!("by-hash/SHA256/{sha256}"),
                 format!("by-hash/SHA512/{sha512}"),
@@ -305,36 +311,42 @@ fn check_verifies_stores_that_are_laid_by_hand() {
         (
             "dvc",
             "cache/files/md5",
-            vec![],
+            &[],
             vec![
                 format!("{}/{}", &md5[..2], &md5[2..]),
                 format!("{}/{}.dir", &md5[..2], &md5[2..]),
             ],
         ),
+        ("dvc-2", ".dvc/cache", &[], vec![format!("{}/{}", &md5[..2], &md5[2..])]),
         (
             "flatfs",
             "blocks",
-            vec![],
+            &[("SHARDING", "/repo/flatfs/shard/v1/next-to-last/2\n"), ("_README", "")],
             vec!["EZ/AFKREIBNOELEFNZGWBCACYT4VH52YMXVZBJQ7MMQHTCNWARFQ4LZEGSIQE.data".into()],
         ),
-    ] {
+    ]
+}
+
+pub(crate) fn lay(folder: &Folder, (_, root, marks, objects): &Laid, content: &str) {
+    for (mark, text) in *marks {
+        folder.write(format!("{root}/{mark}"), text);
+    }
+    for object in objects {
+        folder.write(format!("{root}/{object}"), content);
+    }
+}
+
+#[test]
+fn check_verifies_stores_that_are_laid_by_hand() {
+    for store in laid_by_hand() {
+        let (kind, root, _, objects) = &store;
         let folder = Folder::new();
-        if kind == "flatfs" {
-            folder.write(format!("{root}/SHARDING"), "/repo/flatfs/shard/v1/next-to-last/2\n");
-        }
-        for mark in marks {
-            folder.write(format!("{root}/{mark}"), "");
-        }
-        for object in &objects {
-            folder.write(format!("{root}/{object}"), "x");
-        }
+        lay(&folder, &store, "x");
         let ended = folder.treewide(&format!("check --store {kind} {root}")).run();
         let n = objects.len();
         ended.fails(0, &[&format!("{n} object{} (", if n == 1 { "" } else { "s" })]);
         folder.treewide("check -r .").run().fails(0, &[&format!("{n} object")]);
-        for object in &objects {
-            folder.write(format!("{root}/{object}"), "y");
-        }
+        lay(&folder, &store, "y");
         folder.treewide(&format!("check {root}")).run().fails(1, &[&format!("{n} FAILED")]);
     }
 }
@@ -372,5 +384,8 @@ fn check_json_of_a_store_has_its_kind_and_algorithm() {
         assert_eq!(line["algorithm"], algorithm);
     }
     let strong = folder.treewide("check --strong dvc").run();
-    strong.fails(3, &["6 skipped", "nothing was verified"]);
+    strong.fails(3, &["6 not verified", "nothing was verified"]);
+    assert!(strong.text().contains(": FAILED (MD5 is not accepted with --strong)"), "{strong:?}");
+    let strong = folder.treewide("check --strong hf-cache-2x").run();
+    strong.fails(3, &["5 objects (146.48 KiB), 2 are", "3 not verified"]);
 }

@@ -137,6 +137,17 @@ impl Program {
         self
     }
 
+    /// As a user who may do nothing that root or the owner of files may do. Only root can do that.
+    pub(crate) fn by_nobody(mut self) -> Self {
+        self.command.uid(65534).gid(65534);
+        self
+    }
+
+    /// Whether it can be started.
+    pub(crate) fn can_start(mut self) -> bool {
+        self.command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    }
+
     /// Kill it after this time.
     pub(crate) fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;

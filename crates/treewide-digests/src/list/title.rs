@@ -2,7 +2,7 @@
 
 use super::debian;
 use crate::algorithm::Algorithm;
-use std::fs;
+use crate::store::read_small;
 use std::path::{Path, PathBuf};
 
 /// Words in the name of a list, without `sum` or `sums` at their end.
@@ -68,10 +68,12 @@ impl Title {
         let is_algorithm = [suffix, suffix.trim_start_matches('.')].map(self::algorithm);
         let subject = is_algorithm.iter().flatten().next().map(|_| path.with_extension(""));
         let is_cargo = name == ".cargo-checksum.json";
-        let is_manifest = name.starts_with("manifest-") || name.starts_with("tagmanifest-");
-        let bag = Some(path.parent().unwrap_or(Path::new("")))
-            .filter(|_| is_manifest && algorithm.is_some())
-            .and_then(Bag::at);
+        let manifest = name.strip_prefix("tag").unwrap_or(name).strip_prefix("manifest-");
+        let bag = manifest.and_then(|_| Bag::at(path.parent().unwrap_or(Path::new(""))));
+        let algorithm = match manifest.and_then(|it| it.strip_suffix(".txt")) {
+            Some(named) if bag.is_some() => Algorithm::tagged(named.as_bytes()),
+            _ => algorithm,
+        };
         Self { algorithm, subject, debian, is_cargo, bag }
     }
 }
@@ -87,7 +89,7 @@ fn algorithm(word: &str) -> Option<Algorithm> {
 impl Bag {
     /// The bag at `root`, if there is one.
     pub(crate) fn at(root: &Path) -> Option<Self> {
-        let declaration = fs::read_to_string(root.join("bagit.txt")).ok()?;
+        let declaration = String::from_utf8(read_small(&root.join("bagit.txt")).ok()?).ok()?;
         let declaration = declaration.trim_start_matches('\u{FEFF}');
         let version = declaration.strip_prefix("BagIt-Version:")?.trim_start();
         let major = version.split('.').next()?.parse::<u64>().ok()?;

@@ -1,10 +1,8 @@
 //! The objects of git-annex: `xx/yy/KEY/KEY` (`xxx/yyy` in a bare repository), where KEY is `BACKEND-sSIZE--DIGEST`.
 
-use super::object::{Object, below, found, not_a_file};
+use super::object::{Object, Said, below, object};
 use crate::algorithm::Algorithm;
 use std::path::PathBuf;
-use treewide_files::Kind;
-use treewide_files::walk::Found;
 
 /// A key, taken apart.
 struct Key<'a> {
@@ -15,24 +13,21 @@ struct Key<'a> {
 
 pub(super) fn objects(root: PathBuf) -> impl Iterator<Item = Object> {
     below(&root, "objects").filter_map(|(entry, inside)| {
-        let Found::File { path, identity, .. } = entry else { return not_a_file(entry) };
         let mut parts = inside.rsplit('/');
-        let (Some(name), Some(folder)) = (parts.next(), parts.next()) else { return None };
-        if name != folder {
-            return Some(Object::Skipped(path, "not a key of git-annex".into()));
-        }
-        Some(match key(name) {
-            Err(why) => Object::Skipped(path, why),
-            Ok(Key { algorithm, digits, size }) => {
-                match found(path, Kind::Found(identity), algorithm, digits) {
-                    Object::File(mut task) => {
-                        task.about = task.about.size(size);
-                        Object::File(task)
+        let said = match (parts.next(), parts.next()) {
+            (Some(name), Some(folder)) if name == folder => match key(name) {
+                Ok(Key { algorithm, digits, size }) => {
+                    match Said::object(digits, vec![algorithm]) {
+                        Said::Object(about) => Said::Object(about.size(size)),
+                        said => said,
                     }
-                    other => other,
                 }
-            }
-        })
+                Err(why) => Said::Other(why),
+            },
+            _ if inside.split('/').count() < 5 => Said::Folder,
+            _ => Said::Other("not a key of git-annex".into()),
+        };
+        object(entry, said, |_| false)
     })
 }
 

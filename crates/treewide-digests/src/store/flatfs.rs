@@ -1,9 +1,8 @@
 //! The blocks of IPFS in files `XX/BASE32.data`, where the name is a CID or the multihash in it.
 
-use super::object::{Object, below, found, not_a_file};
+use super::object::{Object, Said, below, object};
 use crate::algorithm::Algorithm;
 use std::path::PathBuf;
-use treewide_files::Kind;
 use treewide_files::digest::hex;
 use treewide_files::walk::Found;
 
@@ -16,16 +15,16 @@ const CODES: &[(&[u8], Algorithm)] = &[
 
 pub(super) fn objects(root: PathBuf) -> impl Iterator<Item = Object> {
     below(&root, "").filter_map(|(entry, inside)| {
-        let Found::File { path, identity, .. } = entry else { return not_a_file(entry) };
-        if matches!(&inside[..], "SHARDING" | "_README" | "diskUsage.cache") {
-            return Some(Object::Passed(""));
-        }
         let name = inside.rsplit('/').next().and_then(|it| it.strip_suffix(".data"));
-        let digest = name.and_then(unbase32).and_then(|bytes| multihash(&bytes));
-        Some(match digest {
-            Some((algorithm, digits)) => found(path, Kind::Found(identity), algorithm, &digits),
-            None => Object::Skipped(path, "not a digest that this program knows".into()),
-        })
+        let said = match name.and_then(unbase32).and_then(|bytes| multihash(&bytes)) {
+            Some((algorithm, digits)) => Said::object(&digits, vec![algorithm]),
+            None if matches!(&inside[..], "SHARDING" | "_README" | "diskUsage.cache") => {
+                Said::Passed("")
+            }
+            None if matches!(entry, Found::Link(_)) && !inside.contains('/') => Said::Folder,
+            None => Said::Other("not a digest that this program knows".into()),
+        };
+        object(entry, said, |_| false)
     })
 }
 

@@ -1,96 +1,174 @@
 //! The stores of Hugging Face: names of files from snapshots, shared blobs, and folders with metadata.
 
-use super::markers::is_hugging_face_shared;
-use super::object::{LEADS_OUT, Object, below, found, not_a_file};
+use super::markers::{is_hugging_face_shared, read_small};
+use super::object::{
+    DANGLES, LEADS_OUT, NOT_AN_OBJECT, Object, Said, below, is_absent, object, outside, task,
+};
 use crate::algorithm::Algorithm;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use treewide_files::Kind;
 use treewide_files::walk::Found;
+use treewide_files::{Error, ErrorKind, Kind};
+
+/// The folders that links of a repository may lead to, without links in their paths.
+pub(super) struct Cache {
+    blobs: Option<PathBuf>,
+    shared: Option<PathBuf>,
+}
+
+impl Cache {
+    /// Of a repository.
+    pub(super) fn of(repository: &Path) -> Self {
+        // Without them, links lead out of the store, and are not followed.
+        let shared = repository.join("../blobs").canonicalize().ok();
+        Self {
+            blobs: repository.join("blobs").canonicalize().ok(),
+            shared: shared.filter(|it| matches!(is_hugging_face_shared(it), Ok(true))),
+        }
+    }
+
+    /// Whether a link in the place of a blob leads to a shared blob of the same cache.
+    pub(super) fn has_shared(&self, link: &Path) -> bool {
+        let shared = self.shared.as_ref();
+        shared.is_some_and(|it| link.canonicalize().is_ok_and(|link| link.starts_with(it)))
+    }
+
+    fn has(&self, link: &Path) -> bool {
+        let blobs = self.blobs.as_ref();
+        blobs.is_some_and(|it| link.canonicalize().is_ok_and(|link| link.starts_with(it)))
+            || self.has_shared(link)
+    }
+}
 
 /// The files of snapshots, by the names of the blobs that they link to.
-pub(super) struct Files(HashMap<OsString, String>);
+#[derive(Default)]
+pub(super) struct Files {
+    names: HashMap<OsString, String>,
+    missing: HashSet<OsString>,
+}
 
-/// The links of all snapshots that lead to nothing, and the names of the others.
-pub(super) fn snapshots(root: &Path) -> (Vec<Object>, Files) {
-    let (mut missing, mut files) = (Vec::new(), HashMap::new());
+/// What is wrong in all snapshots, such as links that lead to nothing, and the names of the files.
+pub(super) fn snapshots(root: &Path, cache: &Cache) -> (Vec<Object>, Files) {
+    let (mut wrong, mut files) = (Vec::new(), Files::default());
     let repository =
         root.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     for (entry, inside) in below(root, "snapshots") {
-        let Found::Link(path) = entry else { continue };
-        let Ok(target) = fs::read_link(&path) else { continue };
-        let Some(blob) = target.file_name() else { continue };
-        if path.metadata().is_err() {
-            let blob = blob.to_string_lossy();
-            missing.push(Object::Missing(path, format!("its blob {blob} is not there")));
-        } else {
-            let name = inside.splitn(3, '/').nth(2).unwrap_or(&inside);
-            files.entry(blob.to_owned()).or_insert_with(|| format!("{name} of {repository}"));
+        let path = match entry {
+            Found::Link(path) => path,
+            other => {
+                let why = "not a link to a blob, so that its digest is not known";
+                wrong.extend(object(other, Said::Other(why.into()), |_| false));
+                continue;
+            }
+        };
+        let blob = fs::read_link(&path).ok().and_then(|it| it.file_name().map(OsString::from));
+        let blob = blob.unwrap_or_default();
+        match path.metadata() {
+            Err(error) if is_absent(&error) => {
+                let cause = format!("its blob {} is not there", blob.to_string_lossy());
+                wrong.push(Object::Missing(path, cause));
+                files.missing.insert(blob);
+            }
+            Err(error) => wrong.push(Object::Unreadable(Error::new(path, ErrorKind::open(error)))),
+            Ok(of) if of.is_file() && cache.has(&path) => {
+                let name = inside.splitn(3, '/').nth(2).unwrap_or(&inside);
+                files.names.entry(blob).or_insert_with(|| format!("{name} of {repository}"));
+            }
+            Ok(_) => wrong.push(Object::Wrong(path, LEADS_OUT.into())),
         }
     }
-    (missing, Files(files))
+    (wrong, files)
 }
 
 impl Files {
-    /// The object with the name of the file that has its content.
-    pub(super) fn remark(&self, object: Object) -> Object {
+    /// The object with the name of the file that has its content. `None` if that was said to be missing.
+    pub(super) fn remark(&self, object: Object) -> Option<Object> {
         match object {
             Object::File(mut task) => {
                 let blob = task.path.file_name();
-                task.about.remark = blob.and_then(|it| self.0.get(it)).cloned();
-                Object::File(task)
+                task.about.remark = blob.and_then(|it| self.names.get(it)).cloned();
+                Some(Object::File(task))
             }
-            other => other,
+            Object::Missing(path, why) => {
+                let is_known = path.file_name().is_some_and(|it| self.missing.contains(it));
+                (!is_known || why != DANGLES).then_some(Object::Missing(path, why))
+            }
+            other => Some(other),
         }
     }
-}
-
-/// Whether a link in the place of a blob leads to a shared blob of the same cache.
-pub(super) fn is_shared(repository: &Path, link: &Path) -> bool {
-    let is_it = || {
-        let shared = repository.join("../blobs").canonicalize().ok()?;
-        Some(link.canonicalize().ok()?.starts_with(&shared) && is_hugging_face_shared(&shared))
-    };
-    is_it().unwrap_or(false)
 }
 
 /// The files of a folder whose digests are in `.cache/huggingface/download`.
 pub(super) fn folder(root: PathBuf) -> impl Iterator<Item = Object> {
     const METADATA: &str = ".cache/huggingface/download";
+    let (download, base) = (root.join(METADATA), root.canonicalize());
     below(&root, METADATA).filter_map(move |(entry, inside)| {
-        let Found::File { path, .. } = entry else { return not_a_file(entry) };
-        if inside.ends_with(".incomplete") {
-            return Some(Object::Passed("unfinished download"));
+        let path = match &entry {
+            Found::File { path, .. } | Found::Special { path, .. } => path,
+            Found::Link(path) | Found::Directory(path) => path,
+            _ => return object(entry, Said::Other(NOT_AN_OBJECT.into()), |_| false),
+        };
+        let is_metadata = path.extension().is_some_and(|it| it == "metadata");
+        let name = path.strip_prefix(&download).ok().filter(|_| is_metadata);
+        let Some(file) = name.map(|it| root.join(it.with_extension(""))) else {
+            let said = match inside.rsplit('.').next() {
+                Some("incomplete") => Said::Passed("unfinished download"),
+                Some("lock") => Said::Passed(""),
+                _ if matches!(entry, Found::Link(_)) => Said::Folder,
+                _ => Said::Other("not metadata of a download".into()),
+            };
+            return object(entry, said, |_| false);
+        };
+        match entry {
+            Found::File { .. } => {}
+            // A folder of the repository may have such a name.
+            Found::Directory(_) if !file.is_file() => return None,
+            _ => {
+                return Some(Object::Unverified(file, "its metadata is not a regular file".into()));
+            }
         }
-        let name = inside.strip_prefix(METADATA)?.strip_prefix('/')?.strip_suffix(".metadata")?;
-        let metadata = fs::read_to_string(&path).ok()?;
+        let metadata = match read_small(path) {
+            Ok(metadata) => metadata,
+            Err(error) => return Some(Object::Unreadable(error)),
+        };
+        let metadata = String::from_utf8_lossy(&metadata);
         let mut lines = metadata.lines().skip(1);
         let etag = lines.next().unwrap_or_default();
         let downloaded = lines.next().and_then(|it| it.parse::<f64>().ok());
-        let file = root.join(name);
         let algorithm = match etag.len() {
-            64 => Algorithm::SHA256,
             40 => Algorithm::GIT_BLOB_SHA1,
-            _ => return Some(Object::Skipped(file, "no digest in its metadata".into())),
+            _ => Algorithm::SHA256,
         };
-        if file.is_symlink() {
-            return Some(Object::Wrong(file, LEADS_OUT.into()));
+        let said = Said::object(etag, vec![algorithm]);
+        let Said::Object(mut about) = said else { return Some(no_digest(file)) };
+        if about.digest().len() != algorithm.digest_len() {
+            return Some(no_digest(file));
         }
-        if !file.exists() {
-            return Some(Object::Missing(file, "it was downloaded, and is not there".into()));
+        let base = match &base {
+            Ok(base) => std::slice::from_ref(base),
+            Err(error) => {
+                let error = ErrorKind::open(error.kind().into());
+                return Some(Object::Unreadable(Error::new(&root, error)));
+            }
+        };
+        match outside(base, &file) {
+            Some(Object::Missing(file, _)) => {
+                return Some(Object::Missing(file, "it was downloaded, and is not there".into()));
+            }
+            Some(wrong) => return Some(wrong),
+            None => {}
         }
         let is_newer = downloaded.is_some_and(|at| is_newer(&file, at));
-        Some(match found(file, Kind::Regular, algorithm, etag) {
-            Object::File(mut task) => {
-                task.about.remark = is_newer.then(|| "changed since the download".into());
-                Object::File(task)
-            }
-            other => other,
-        })
+        about.remark = is_newer.then(|| "changed since the download".into());
+        Some(task(file, Kind::Regular, about))
     })
+}
+
+fn no_digest(file: PathBuf) -> Object {
+    Object::Unverified(file, "no digest in its metadata".into())
 }
 
 /// Whether a file was written to more than a second after this time.

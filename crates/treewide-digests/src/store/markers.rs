@@ -1,155 +1,230 @@
-//! The marks by which each kind of store is recognised. All of them must be there.
+//! The marks by which each kind of store is recognised. All of them must be there. A mark that cannot be looked at, or is damaged, is an
+//! error: then it is not known whether there is a store.
 
-use std::fs;
+use super::object::is_absent;
+use std::fs::{self, Metadata};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use treewide_files::{Error, ErrorKind, long_path};
 
-/// The names in a directory that are text.
-fn names(dir: &Path) -> impl Iterator<Item = String> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok())
+/// Whether marks are there, or why that is not known.
+pub(super) type Seen = Result<bool, Error>;
+
+fn failed(path: &Path, error: std::io::Error) -> Error {
+    Error::new(path, ErrorKind::open(error))
 }
 
-fn has_dir(dir: &Path, name: &str) -> bool {
-    dir.join(name).is_dir()
-}
-
-fn has_dirs(dir: &Path, names: &[&str]) -> bool {
-    names.iter().all(|name| has_dir(dir, name))
-}
-
-/// The start of a small file.
-fn start(path: &Path) -> Vec<u8> {
-    let mut start = Vec::new();
-    if path.is_file()
-        && let Ok(file) = fs::File::open(path)
-    {
-        let _ = file.take(4096).read_to_end(&mut start);
+fn has(path: &Path, is: fn(&Metadata) -> bool) -> Seen {
+    match path.metadata() {
+        Ok(metadata) => Ok(is(&metadata)),
+        Err(error) if is_absent(&error) => Ok(false),
+        Err(error) => Err(failed(path, error)),
     }
-    start
+}
+
+fn has_file(dir: &Path, name: &str) -> Seen {
+    has(&dir.join(name), Metadata::is_file)
+}
+
+fn has_dir(dir: &Path, name: &str) -> Seen {
+    has(&dir.join(name), Metadata::is_dir)
+}
+
+fn has_dirs(dir: &Path, names: &[&str]) -> Seen {
+    names.iter().try_fold(true, |all, name| Ok(all && has_dir(dir, name)?))
+}
+
+/// Whether a directory has an entry that is so. What cannot be looked at counts if there is no other.
+fn has_entry(dir: &Path, is: impl Fn(&str) -> Seen) -> Seen {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if is_absent(&error) => return Ok(false),
+        entries => entries.map_err(|error| failed(dir, error))?,
+    };
+    let mut none = Ok(false);
+    for entry in entries {
+        let seen = match entry {
+            // A name that is not text is none of those that are looked for.
+            Ok(entry) => entry.file_name().to_str().map_or(Ok(false), &is),
+            Err(error) => Err(failed(dir, error)),
+        };
+        match seen {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(error) => none = Err(error),
+        }
+    }
+    none
+}
+
+/// The start of a small file; empty if there is none.
+fn start(path: &Path) -> Result<Vec<u8>, Error> {
+    if !has(path, Metadata::is_file)? {
+        return Ok(Vec::new());
+    }
+    read_small(path)
+}
+
+/// The first 64 KiB of a file. Its access time stays as it is, where the system allows that.
+pub(crate) fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut start = Vec::new();
+    let file = long_path::open(path, true).map_err(|error| Error::new(path, error))?;
+    let read = file.take(64 << 10).read_to_end(&mut start);
+    read.map_err(|error| Error::new(path, ErrorKind::read(error))).map(|_| start)
+}
+
+/// Whether the text of a mark is as it should be, which is an error if there is one that is not.
+fn is_right(path: &Path, is: impl Fn(&[u8]) -> bool) -> Seen {
+    match is(&start(path)?) {
+        true => Ok(true),
+        false if !has(path, Metadata::is_file)? => Ok(false),
+        false => Err(Error::new(
+            path,
+            ErrorKind::Other(
+                "the mark of a store, but damaged or of an unknown version; nothing was checked"
+                    .into(),
+            ),
+        )),
+    }
 }
 
 fn is_hex(name: &str, len: usize) -> bool {
     name.len() == len && name.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
-/// The last part of the path of a directory, also if that is `.`.
-fn name_of(dir: &Path) -> String {
-    let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
-    name(dir).or_else(|| name(&dir.canonicalize().ok()?)).unwrap_or_default()
+/// The path of a directory as it is given, and without links.
+fn paths(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    [Some(dir.to_owned()), dir.canonicalize().ok()].into_iter().flatten()
 }
 
-/// Whether this is a folder of a git directory.
-fn is_in_git(dir: &Path) -> bool {
-    let git = dir.join("..");
-    has_dir(dir, "objects") && git.join("HEAD").is_file() && has_dir(&git, "refs")
+fn is_named(dir: &Path, is: impl Fn(&str) -> bool) -> bool {
+    paths(dir).any(|it| it.file_name().and_then(|it| it.to_str()).is_some_and(&is))
 }
 
-pub(super) fn is_hugging_face(dir: &Path) -> bool {
-    let name = name_of(dir);
-    let is_named = name.split_once("--").is_some_and(|(kind, rest)| {
-        matches!(kind, "models" | "datasets" | "spaces" | "kernels") && !rest.is_empty()
-    });
-    is_named && has_dir(dir, "blobs") && (has_dir(dir, "snapshots") || has_dir(dir, "refs"))
+/// Whether this is a folder of a git directory, also if it is a link to a folder elsewhere.
+fn is_in_git(dir: &Path) -> Seen {
+    let git = [Some(dir.join("..")), dir.parent().map(Path::to_owned)];
+    let is_git = |git: PathBuf| Ok(has_file(&git, "HEAD")? && has_dir(&git, "refs")?);
+    Ok(has_dir(dir, "objects")?
+        && git.into_iter().flatten().try_fold(false, |any, git| Ok(any || is_git(git)?))?)
 }
 
-pub(super) fn is_hugging_face_shared(dir: &Path) -> bool {
-    start(&dir.join(".huggingface-shared-blobs")) == b"1\n"
-}
-
-pub(super) fn is_hugging_face_folder(dir: &Path) -> bool {
-    let cache = dir.join(".cache/huggingface");
-    let is_tagged = start(&cache.join("CACHEDIR.TAG"))
-        .starts_with(b"Signature: 8a477f597d28d172789f06886806bc55");
-    has_dir(&cache, "download") && (is_tagged || cache.join(".gitignore").is_file())
-}
-
-pub(super) fn is_ollama(dir: &Path) -> bool {
-    let is_blob = |name: String| {
-        let digits = name.strip_prefix("sha256-").or(name.strip_prefix("sha256:"));
-        digits.is_some_and(|it| is_hex(it, 64))
+pub(super) fn is_hugging_face(dir: &Path) -> Seen {
+    let is_repository = |name: &str| {
+        name.split_once("--").is_some_and(|(kind, rest)| {
+            matches!(kind, "models" | "datasets" | "spaces" | "kernels") && !rest.is_empty()
+        })
     };
-    (has_dir(dir, "manifests") || has_dir(dir, "manifests-v2"))
-        && names(&dir.join("blobs")).any(is_blob)
+    Ok(is_named(dir, is_repository)
+        && has_dir(dir, "blobs")?
+        && (has_dir(dir, "snapshots")? || has_dir(dir, "refs")?))
 }
 
-pub(super) fn is_oci(dir: &Path) -> bool {
-    let layout = serde_json::from_slice::<serde_json::Value>(&start(&dir.join("oci-layout")));
-    has_dir(dir, "blobs")
-        && dir.join("index.json").is_file()
-        && layout.is_ok_and(|it| it.get("imageLayoutVersion").is_some())
+pub(super) fn is_hugging_face_shared(dir: &Path) -> Seen {
+    is_right(&dir.join(".huggingface-shared-blobs"), |it| it == b"1\n")
 }
 
-pub(super) fn is_containerd(dir: &Path) -> bool {
-    has_dir(dir, "ingest") && (has_dir(dir, "blobs/sha256") || has_dir(dir, "blobs/sha512"))
+pub(super) fn is_hugging_face_folder(dir: &Path) -> Seen {
+    let cache = dir.join(".cache/huggingface");
+    let tag = b"Signature: 8a477f597d28d172789f06886806bc55";
+    Ok(has_dir(&cache, "download")?
+        && (has_file(&cache, ".gitignore")?
+            || is_right(&cache.join("CACHEDIR.TAG"), |it| it.starts_with(tag))?))
 }
 
-pub(super) fn is_skopeo(dir: &Path) -> bool {
-    start(&dir.join("version")).starts_with(b"Directory Transport Version: ")
-        && dir.join("manifest.json").is_file()
+pub(super) fn is_ollama(dir: &Path) -> Seen {
+    let is_blob = |name: &str| {
+        let (kind, digits) = name.split_at_checked(7).unwrap_or_default();
+        Ok(matches!(&*kind.to_ascii_lowercase(), "sha256-" | "sha256:") && is_hex(digits, 64))
+    };
+    Ok((has_dir(dir, "manifests")? || has_dir(dir, "manifests-v2")?)
+        && has_entry(&dir.join("blobs"), is_blob)?)
 }
 
-pub(super) fn is_registry(dir: &Path) -> bool {
-    dir.ends_with("docker/registry/v2") && has_dirs(dir, &["blobs"])
-        || dir
-            .canonicalize()
-            .is_ok_and(|it| it.ends_with("docker/registry/v2") && has_dir(&it, "blobs"))
+pub(super) fn is_oci(dir: &Path) -> Seen {
+    let has_version = |text: &[u8]| {
+        serde_json::from_slice::<serde_json::Value>(text)
+            .is_ok_and(|it| it.get("imageLayoutVersion").is_some())
+    };
+    Ok(has_dir(dir, "blobs")?
+        && has_file(dir, "index.json")?
+        && is_right(&dir.join("oci-layout"), has_version)?)
 }
 
-pub(super) fn is_git_lfs(dir: &Path) -> bool {
-    name_of(dir) == "lfs" && is_in_git(dir)
+pub(super) fn is_containerd(dir: &Path) -> Seen {
+    Ok(has_dir(dir, "ingest")? && (has_dir(dir, "blobs/sha256")? || has_dir(dir, "blobs/sha512")?))
 }
 
-pub(super) fn is_git_annex(dir: &Path) -> bool {
-    name_of(dir) == "annex" && is_in_git(dir)
+pub(super) fn is_skopeo(dir: &Path) -> Seen {
+    Ok(has_file(dir, "manifest.json")?
+        && has_entry(dir, |name| Ok(is_hex(name, 64)))?
+        && is_right(&dir.join("version"), |it| it.starts_with(b"Directory Transport Version: "))?)
 }
 
-pub(super) fn is_dvc(dir: &Path) -> bool {
-    let Ok(dir) = dir.canonicalize() else { return false };
-    let is_object = |it: &str| is_hex(it.strip_suffix(".dir").unwrap_or(it), 30);
-    dir.ends_with("files/md5")
-        && names(&dir)
-            .filter(|it| is_hex(it, 2))
-            .any(|it| names(&dir.join(it)).any(|it| is_object(&it)))
+pub(super) fn is_registry(dir: &Path) -> Seen {
+    Ok(paths(dir).any(|it| it.ends_with("docker/registry/v2")) && has_dir(dir, "blobs")?)
 }
 
-pub(super) fn is_restic(dir: &Path) -> bool {
-    has_dirs(dir, &["data", "index", "keys", "snapshots"])
-        && dir.join("config").is_file()
-        && names(&dir.join("keys")).any(|it| is_hex(&it, 64))
+pub(super) fn is_git_lfs(dir: &Path) -> Seen {
+    Ok(is_named(dir, |it| it == "lfs") && is_in_git(dir)?)
 }
 
-pub(super) fn is_cacache(dir: &Path) -> bool {
+pub(super) fn is_git_annex(dir: &Path) -> Seen {
+    Ok(is_named(dir, |it| it == "annex") && is_in_git(dir)?)
+}
+
+/// Whether there is a folder with two digits that holds an object.
+fn has_digits(dir: &Path, is_object: impl Fn(&str, &str) -> bool) -> Seen {
+    has_entry(dir, |folder| {
+        Ok(is_hex(folder, 2) && has_entry(&dir.join(folder), |name| Ok(is_object(folder, name)))?)
+    })
+}
+
+fn is_of_dvc(name: &str) -> bool {
+    is_hex(name.strip_suffix(".dir").unwrap_or(name), 30)
+}
+
+pub(super) fn is_dvc(dir: &Path) -> Seen {
+    Ok(paths(dir).any(|it| it.ends_with("files/md5"))
+        && has_digits(dir, |_, name| is_of_dvc(name))?)
+}
+
+pub(super) fn is_dvc_2(dir: &Path) -> Seen {
+    Ok(paths(dir).any(|it| it.ends_with(".dvc/cache"))
+        && has_digits(dir, |_, name| is_of_dvc(name))?)
+}
+
+pub(super) fn is_restic(dir: &Path) -> Seen {
+    Ok(has_dirs(dir, &["data", "index", "keys", "snapshots"])?
+        && has_file(dir, "config")?
+        && has_entry(&dir.join("keys"), |it| Ok(is_hex(it, 64)))?)
+}
+
+pub(super) fn is_cacache(dir: &Path) -> Seen {
     has_dirs(dir, &["content-v2", "index-v5"])
 }
 
-fn has_cas(dir: &Path) -> bool {
+pub(super) fn is_bazel(dir: &Path) -> Seen {
     let is_blob = |folder: &str, name: &str| {
         [32, 40, 64].iter().any(|len| is_hex(name, *len)) && name.starts_with(folder)
     };
-    let cas = dir.join("cas");
-    has_dir(dir, "ac")
-        && names(&cas)
-            .filter(|it| is_hex(it, 2))
-            .any(|folder| names(&cas.join(&folder)).any(|it| is_blob(&folder, &it)))
+    Ok(has_dirs(dir, &["ac", "cas"])? && has_digits(&dir.join("cas"), is_blob)?)
 }
 
-pub(super) fn is_bazel(dir: &Path) -> bool {
-    has_dir(dir, "cas") && name_of(dir) != "blake3" && has_cas(dir)
+pub(super) fn is_flatfs(dir: &Path) -> Seen {
+    let is_right = |it: &[u8]| it.starts_with(b"/repo/flatfs/shard/v1/");
+    let mark = dir.join("SHARDING");
+    match has_file(dir, "_README")? {
+        true => self::is_right(&mark, is_right),
+        false => Ok(is_right(&start(&mark)?)),
+    }
 }
 
-pub(super) fn is_bazel_blake3(dir: &Path) -> bool {
-    has_dir(dir, "cas") && name_of(dir) == "blake3" && has_cas(dir)
-}
-
-pub(super) fn is_flatfs(dir: &Path) -> bool {
-    start(&dir.join("SHARDING")).starts_with(b"/repo/flatfs/shard/v1/")
-}
-
-pub(super) fn is_apt(dir: &Path) -> bool {
+pub(super) fn is_apt(dir: &Path) -> Seen {
     has_dir(dir, "by-hash/SHA256")
 }
 
-pub(super) fn is_bag(dir: &Path) -> bool {
-    start(&dir.join("bagit.txt")).starts_with(b"BagIt-Version:") && has_dir(dir, "data")
+pub(super) fn is_bag(dir: &Path) -> Seen {
+    let is_declared =
+        |it: &[u8]| it.strip_prefix(b"\xef\xbb\xbf").unwrap_or(it).starts_with(b"BagIt-Version:");
+    Ok(has_dir(dir, "data")? && is_right(&dir.join("bagit.txt"), is_declared)?)
 }

@@ -1,14 +1,18 @@
-//! One object of a store, and how a walk becomes objects.
+//! One object of a store, and how the entries of a walk become objects. Nothing that a walk finds is left out without a reason.
 
 use crate::algorithm::Algorithm;
 use crate::expected::{By, Expected};
+use std::io;
 use std::path::{Path, PathBuf};
 use treewide_files::digest::{self, Extent};
 use treewide_files::walk::{Found, Walk};
-use treewide_files::{Error, Kind, Task};
+use treewide_files::{Error, ErrorKind, Kind, Task};
 
 pub(super) const NOT_AN_OBJECT: &str = "not the name of an object";
 pub(super) const LEADS_OUT: &str = "leads out of the store";
+const NOT_A_FOLDER: &str = "not a folder of objects";
+pub(super) const DANGLES: &str = "it is a link, and nothing is there";
+pub(super) const TEMPORARY: &str = "temporary file";
 
 /// Something in the place of objects.
 #[derive(Debug)]
@@ -21,52 +25,135 @@ pub enum Object {
     Missing(PathBuf, String),
     /// A place that could not be looked at.
     Unreadable(Error),
+    /// An object that could not be verified, and why.
+    Unverified(PathBuf, String),
     /// Something in the place of objects that cannot be checked, and why.
     Skipped(PathBuf, String),
     /// Something that belongs to the store and is not an object: what it is. Empty for marks and locks.
     Passed(&'static str),
 }
 
-/// A file that a walk has found, and its digest.
-pub(super) fn found(path: PathBuf, kind: Kind, algorithm: Algorithm, digits: &str) -> Object {
-    match digest::unhex(digits.as_bytes()) {
-        Some(digest) => {
-            let about = Expected::new(digest, By::Store, vec![algorithm]);
-            Object::File(Task { path, kind, extent: extent(algorithm), about })
+/// What the path of something in the place of objects says.
+pub(super) enum Said {
+    /// It is an object that should have this digest.
+    Object(Expected),
+    /// It is a folder of objects.
+    Folder,
+    /// It belongs to the store, and is this.
+    Passed(&'static str),
+    /// It is not an object, and why.
+    Other(String),
+}
+
+impl Said {
+    /// An object with this digest by one of these algorithms.
+    pub(super) fn object(digits: &str, algorithms: Vec<Algorithm>) -> Self {
+        match digest::unhex(digits.as_bytes()) {
+            Some(digest) => Self::Object(Expected::new(digest, By::Store, algorithms)),
+            None => Self::Other(NOT_AN_OBJECT.into()),
         }
-        None => Object::Skipped(path, NOT_AN_OBJECT.into()),
     }
 }
 
-/// The part of the BLAKE3 digest that is wanted.
-pub(super) fn extent(algorithm: Algorithm) -> Extent {
-    if algorithm == Algorithm::BLAKE3 { Extent::HASH } else { Extent::NONE }
+/// The task of an object.
+pub(super) fn task(path: PathBuf, kind: Kind, about: Expected) -> Object {
+    let has_blake3 = about.candidates().contains(&Algorithm::BLAKE3);
+    let extent = if has_blake3 { Extent::HASH } else { Extent::NONE };
+    Object::File(Task { path, kind, extent, about })
 }
 
-/// Everything below a directory that is in it, with the path from there.
+/// What an entry of a walk is. `None` for a directory, whose entries come next. A link in the place of an object is followed where
+/// `may_follow` says so.
+pub(super) fn object(
+    found: Found,
+    said: Said,
+    may_follow: impl Fn(&Path) -> bool,
+) -> Option<Object> {
+    Some(match (found, said) {
+        (Found::Failed(error), _) => Object::Unreadable(error),
+        (Found::Temporary(_), _) => Object::Passed(TEMPORARY),
+        (Found::Directory(path), Said::Object(_)) => {
+            Object::Wrong(path, "a directory, not a file".into())
+        }
+        (Found::Directory(_), _) => return None,
+        (_, Said::Passed(what)) => Object::Passed(what),
+        (Found::File { path, .. } | Found::Special { path, .. }, Said::Folder) => {
+            Object::Wrong(path, NOT_A_FOLDER.into())
+        }
+        (Found::File { path, identity, .. }, Said::Object(about)) => {
+            task(path, Kind::Found(identity), about)
+        }
+        (Found::File { path, .. }, Said::Other(why)) => Object::Skipped(path, why),
+        (Found::Special { path, kind }, Said::Object(_)) => {
+            Object::Wrong(path, format!("{kind}, not a file"))
+        }
+        (Found::Special { path, kind }, Said::Other(_)) => Object::Skipped(path, kind.into()),
+        (Found::Link(path), said) => match (path.metadata(), said) {
+            (Err(error), Said::Object(_) | Said::Folder) if is_absent(&error) => {
+                Object::Missing(path, DANGLES.into())
+            }
+            (Err(error), _) if !is_absent(&error) => {
+                Object::Unreadable(Error::new(path, ErrorKind::open(error)))
+            }
+            (Ok(of), Said::Object(about)) if of.is_file() && may_follow(&path) => {
+                task(path, Kind::Regular, about)
+            }
+            (Ok(of), said) if of.is_dir() || matches!(said, Said::Object(_) | Said::Folder) => {
+                Object::Wrong(path, LEADS_OUT.into())
+            }
+            _ => Object::Skipped(path, "a link".into()),
+        },
+        (other, _) => Object::Unverified(path_of(&other), "is of an unknown kind".into()),
+    })
+}
+
+/// Everything below a directory of a store, with the path from there as text. Nothing if the directory does not exist.
 pub(super) fn below(root: &Path, top: &str) -> impl Iterator<Item = (Found, String)> + use<> {
-    let (base, root) =
+    let (base, top) =
         (root.to_owned(), if top.is_empty() { root.to_owned() } else { root.join(top) });
-    let walk = root.symlink_metadata().is_ok().then(|| Walk::new(root).into_iter());
-    walk.into_iter().flatten().map(move |found| {
-        let path = match &found {
-            Found::File { path, .. } | Found::Special { path, .. } => path,
-            Found::Link(path) | Found::Directory(path) | Found::Temporary(path) => path,
-            Found::Failed(error) => error.path(),
-            _ => Path::new(""),
-        };
-        let inside = path.strip_prefix(&base).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    // A walk says nothing of a link that leads to nothing.
+    let (walk, failed) = match top.metadata() {
+        Err(error)
+            if is_absent(&error) && top.symlink_metadata().is_err_and(|it| is_absent(&it)) =>
+        {
+            (None, None)
+        }
+        Err(error) => (None, Some(Found::Failed(Error::new(top, ErrorKind::open(error))))),
+        Ok(_) => (Some(Walk::new(top).directories(true)), None),
+    };
+    failed.into_iter().chain(walk.into_iter().flatten()).map(move |found| {
+        let path = path_of(&found);
+        let mut inside = path.strip_prefix(&base).unwrap_or(&path).to_string_lossy().into_owned();
+        if cfg!(windows) {
+            inside = inside.replace('\\', "/");
+        }
         (found, inside)
     })
 }
 
-/// The object for something that is not a regular file.
-pub(super) fn not_a_file(found: Found) -> Option<Object> {
+fn path_of(found: &Found) -> PathBuf {
     match found {
-        Found::Link(path) => Some(Object::Skipped(path, "a link".into())),
-        Found::Special { path, kind } => Some(Object::Skipped(path, kind.into())),
-        Found::Failed(error) => Some(Object::Unreadable(error)),
-        Found::Temporary(path) => Some(Object::Skipped(path, NOT_AN_OBJECT.into())),
-        _ => None,
+        Found::File { path, .. } | Found::Special { path, .. } => path.clone(),
+        Found::Link(path) | Found::Directory(path) | Found::Temporary(path) => path.clone(),
+        Found::Failed(error) => error.path().to_owned(),
+        _ => PathBuf::new(),
+    }
+}
+
+/// Whether an error says that nothing has this path.
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// What is wrong with a file that a record of the store names, and that may be reached through links: they must stay in one of these
+/// folders, whose paths are without links.
+pub(super) fn outside(bases: &[PathBuf], file: &Path) -> Option<Object> {
+    match file.canonicalize() {
+        Ok(path) if bases.iter().any(|it| path.starts_with(it)) => None,
+        Ok(_) => Some(Object::Wrong(file.to_owned(), LEADS_OUT.into())),
+        Err(error) if is_absent(&error) => {
+            Some(Object::Missing(file.to_owned(), "it is not there".into()))
+        }
+        Err(error) => Some(Object::Unreadable(Error::new(file, ErrorKind::open(error)))),
     }
 }

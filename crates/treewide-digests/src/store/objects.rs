@@ -1,15 +1,13 @@
 //! The objects of a store, found by a walk of the places where they are.
 
-use super::object::{LEADS_OUT, NOT_AN_OBJECT, Object, below, found, not_a_file};
+use super::object::{NOT_AN_OBJECT, Object, Said, below, object};
 use super::pattern;
 use super::{Layout, Store, annex, bag, flatfs, hugging_face};
 use crate::algorithm::Algorithm;
-use crate::expected::{By, Expected};
+use crate::expected::Shown;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use treewide_files::digest::{self, Extent};
-use treewide_files::walk::Found;
-use treewide_files::{Kind, Task};
+use std::sync::Arc;
 
 /// The objects of a store, in the order of their paths.
 pub struct Objects(Box<dyn Iterator<Item = Object>>);
@@ -33,17 +31,12 @@ impl Store {
     pub fn objects(&self) -> Objects {
         let root = self.root.clone();
         Objects(match &self.kind.layout {
-            Layout::Names { objects, passed } => {
-                Box::new(named(root, objects, passed, |_, _| None))
-            }
+            Layout::Names { objects, passed } => Box::new(named(root, objects, passed, |_| false)),
             Layout::HuggingFace { objects, passed } => {
-                let (missing, files) = hugging_face::snapshots(&root);
-                let cache = root.clone();
-                let shared = move |path: &Path, about: Expected| {
-                    hugging_face::is_shared(&cache, path).then(|| linked(path.to_owned(), about))
-                };
-                let objects = named(root, objects, passed, shared);
-                Box::new(missing.into_iter().chain(objects.map(move |it| files.remark(it))))
+                let cache = hugging_face::Cache::of(&root);
+                let (found, files) = hugging_face::snapshots(&root, &cache);
+                let objects = named(root, objects, passed, move |link| cache.has_shared(link));
+                Box::new(found.into_iter().chain(objects.filter_map(move |it| files.remark(it))))
             }
             Layout::HuggingFaceFolder => Box::new(hugging_face::folder(root)),
             Layout::Annex => Box::new(annex::objects(root)),
@@ -51,56 +44,64 @@ impl Store {
             Layout::Bag => Box::new(bag::objects(root)),
         })
     }
+
+    /// The folders in it that hold its objects and nothing else.
+    pub(super) fn own_places(&self) -> impl Iterator<Item = &'static str> {
+        let (tops, more) = match &self.kind.layout {
+            Layout::Names { objects, .. } => (tops(objects), None),
+            Layout::HuggingFace { objects, .. } => (tops(objects), Some("snapshots")),
+            Layout::Annex => (Vec::new(), Some("objects")),
+            Layout::HuggingFaceFolder | Layout::FlatFs | Layout::Bag => (Vec::new(), None),
+        };
+        tops.into_iter().filter(|it| !it.is_empty()).chain(more)
+    }
+
+    /// The folders of its layout that are links, which are followed, and where they lead.
+    pub fn links(&self) -> Vec<(PathBuf, PathBuf)> {
+        let bag = matches!(self.kind.layout, Layout::Bag).then_some("data");
+        let places = self.own_places().chain(bag).map(|it| self.root.join(it));
+        let links = places.filter(|it| it.is_symlink());
+        // One that leads to nothing is said by the walk.
+        links.filter_map(|it| it.canonicalize().ok().map(|to| (it, to))).collect()
+    }
 }
 
-fn linked(path: PathBuf, about: Expected) -> Object {
-    Object::File(Task { path, kind: Kind::Regular, extent: Extent::NONE, about })
+type Rows = &'static [(Algorithm, &'static str)];
+
+fn tops(objects: Rows) -> Vec<&'static str> {
+    pattern::tops(objects.iter().map(|(_, pattern)| *pattern))
 }
 
-/// Objects that are recognised by their paths. `link` says whether a link in the place of one may be followed.
+/// Objects that are recognised by their paths. `may_follow` says whether a link in the place of one may be followed.
 fn named(
     root: PathBuf,
-    objects: &'static [(Algorithm, &'static str)],
+    objects: Rows,
     passed: &'static [(&'static str, &'static str)],
-    link: impl Fn(&Path, Expected) -> Option<Object> + 'static,
+    may_follow: impl Fn(&Path) -> bool + 'static,
 ) -> impl Iterator<Item = Object> {
-    let tops = pattern::tops(objects.iter().map(|(_, pattern)| *pattern));
-    let found = tops.into_iter().flat_map(move |top| below(&root, top));
+    let shown = Arc::<Shown>::default();
+    let found = tops(objects).into_iter().flat_map(move |top| below(&root, top));
     found.filter_map(move |(entry, inside)| {
-        if let Some((_, what)) =
-            passed.iter().find(|(pattern, _)| pattern::matches(pattern, &inside))
-        {
-            return Some(Object::Passed(what));
-        }
-        let object = objects.iter().find_map(|(algorithm, pattern)| {
-            Some((*algorithm, pattern::digest(pattern, &inside)?))
-        });
-        match (entry, object) {
-            (Found::File { path, identity, .. }, Some((algorithm, digits))) => {
-                Some(found_object(path, identity, algorithm, &digits))
+        let mut digits = None;
+        let mut algorithms = Vec::new();
+        for (algorithm, pattern) in objects {
+            if let Some(found) = pattern::digest(pattern, &inside) {
+                digits = Some(found);
+                algorithms.push(*algorithm);
             }
-            (Found::Link(path), Some((algorithm, digits))) => {
-                let digest = digest::unhex(digits.as_bytes())?;
-                let about = Expected::new(digest, By::Store, vec![algorithm]);
-                if path.metadata().is_err() {
-                    return Some(Object::Missing(
-                        path,
-                        "it is a link, and nothing is there".into(),
-                    ));
-                }
-                link(&path, about).or_else(|| Some(Object::Wrong(path, LEADS_OUT.into())))
-            }
-            (Found::File { path, .. }, None) => Some(Object::Skipped(path, NOT_AN_OBJECT.into())),
-            (other, _) => not_a_file(other),
         }
+        let has_choice = algorithms.len() > 1;
+        let said = match digits {
+            Some(digits) => match Said::object(&digits, algorithms) {
+                Said::Object(about) if has_choice => Said::Object(about.shown(&shown)),
+                said => said,
+            },
+            None if objects.iter().any(|(_, it)| pattern::is_folder(it, &inside)) => Said::Folder,
+            None => match passed.iter().find(|(pattern, _)| pattern::matches(pattern, &inside)) {
+                Some((_, what)) => Said::Passed(what),
+                None => Said::Other(NOT_AN_OBJECT.into()),
+            },
+        };
+        object(entry, said, &may_follow)
     })
-}
-
-fn found_object(
-    path: PathBuf,
-    identity: treewide_files::Identity,
-    algorithm: Algorithm,
-    digits: &str,
-) -> Object {
-    found(path, Kind::Found(identity), algorithm, digits)
 }

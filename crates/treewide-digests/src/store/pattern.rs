@@ -28,6 +28,14 @@ pub(super) fn digest(pattern: &str, path: &str) -> Option<String> {
     (parts.next().is_none() && digits.starts_with(&repeated)).then_some(digits)
 }
 
+/// Whether a path is that of a folder in which paths of a pattern are.
+pub(super) fn is_folder(pattern: &str, path: &str) -> bool {
+    let parts = path.split('/').count();
+    let end = pattern.match_indices('/').nth(parts - 1).map(|(at, _)| at);
+    // The digits of a folder may be those that come once more, as in `=2/+64`.
+    end.is_some_and(|end| digest(&pattern[..end].replace('=', "+"), path).is_some())
+}
+
 /// Whether a path is as a pattern says in which `*` stands for any characters.
 pub(super) fn matches(pattern: &str, path: &str) -> bool {
     match pattern.split_once('*') {
@@ -73,6 +81,16 @@ mod tests {
             ("+4/data", "abcd/data", Some("abcd")),
         ] {
             assert_eq!(digest(pattern, path).as_deref(), expected, "{pattern} {path}");
+        }
+        for (pattern, path, expected) in [
+            ("data/=2/+64", "data", true),
+            ("data/=2/+64", "data/ab", true),
+            ("data/=2/+64", "data/abc", false),
+            ("data/=2/+64", "data/ab/cd", false),
+            ("blobs/+64", "index", false),
+            ("+64", "ab", false),
+        ] {
+            assert_eq!(is_folder(pattern, path), expected, "{pattern} {path}");
         }
     }
 

@@ -1,9 +1,13 @@
 //! Finding stores: in a directory, in the places below it where programs keep them, or everywhere below it.
 
+use super::markers::read_small;
+use super::object::is_absent;
 use super::{KINDS, Kind, Store};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use treewide_files::walk::{Found, Walk};
+use treewide_files::{Error, ErrorKind};
 
 /// Places of stores in the directories that users know: a git repository, the folder of a program.
 const BELOW: &[&str] = &[
@@ -12,6 +16,7 @@ const BELOW: &[&str] = &[
     ".git/annex",
     "lfs",
     "annex",
+    ".dvc/cache",
     ".dvc/cache/files/md5",
     "files/md5",
     "blobs",
@@ -24,47 +29,135 @@ const BELOW: &[&str] = &[
 /// Directories whose entries may be stores of Hugging Face.
 const HUBS: &[&str] = &["", "hub"];
 
-/// The stores that `dir` is or holds: only of this `kind`, if one is named. With `everywhere`, all below it, in the order of
-/// their paths; links are not followed.
-pub fn find(dir: &Path, kind: Option<&'static Kind>, everywhere: bool) -> Vec<Store> {
-    let mut stores = Vec::new();
-    let mut add = |root: &Path| {
-        let kinds = KINDS.iter().filter(|it| kind.is_none_or(|kind| kind.name == it.name));
-        stores.extend(
-            kinds.filter(|it| (it.is)(root)).map(|kind| Store { kind, root: root.to_owned() }),
-        );
-        stores.last().filter(|it| it.root == root).is_some_and(|it| it.kind.is_closed)
-    };
-    if everywhere {
-        let mut closed: Option<PathBuf> = add(dir).then(|| dir.to_owned());
-        let walk = Walk::new(dir).directories(true).filter(|_, is_dir| is_dir);
-        for found in walk {
-            let Found::Directory(path) = found else { continue };
-            if closed.as_ref().is_none_or(|it| !path.starts_with(it)) && add(&path) {
-                closed = Some(path);
+/// Stores that were looked for.
+#[derive(Debug, Default)]
+struct Search {
+    kind: Option<&'static Kind>,
+    found: Vec<Result<Store, Error>>,
+}
+
+impl Search {
+    /// Looks whether a directory is a store. What cannot be looked at is said once for a directory.
+    fn add(&mut self, root: &Path) {
+        let mut failed = None;
+        for kind in KINDS.iter().filter(|it| self.kind.is_none_or(|kind| kind.name == it.name)) {
+            match (kind.is)(root) {
+                Ok(true) => self.found.push(Ok(Store { kind, root: root.to_owned() })),
+                Ok(false) => {}
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
-        return stores;
+        if let Some(error) = failed {
+            let all = root.join(".").metadata().err();
+            self.fail(all.map_or(error, |all| Error::new(root, ErrorKind::open(all))));
+        }
     }
-    let below = BELOW.iter().map(|it| if it.is_empty() { dir.to_owned() } else { dir.join(it) });
-    let mut places: Vec<_> = below.collect();
+
+    /// Takes note of a place that cannot be looked at, unless it is in one that was said just before.
+    fn fail(&mut self, error: Error) {
+        let is_known = |it: &Result<Store, Error>| {
+            it.as_ref().is_err_and(|it| error.path().starts_with(it.path()))
+        };
+        if !self.found.iter().rev().take(32).any(is_known) {
+            self.found.push(Err(error));
+        }
+    }
+}
+
+/// The stores that `dir` is or holds: only of this `kind`, if one is named. With `everywhere`, all below it, in the order of
+/// their paths; links are not followed. An error is a place that may be a store or hold one, and cannot be looked at.
+pub fn find(
+    dir: &Path,
+    kind: Option<&'static Kind>,
+    everywhere: bool,
+) -> Vec<Result<Store, Error>> {
+    let mut search = Search { kind, found: Vec::new() };
+    if everywhere {
+        search.add(dir);
+        // In the places of a store's own objects, there is no other store.
+        let (mut own, mut known) = (HashSet::<PathBuf>::new(), 0);
+        let mut inside = None::<PathBuf>;
+        for found in Walk::new(dir).directories(true).filter(|_, is_dir| is_dir) {
+            for store in search.found[known..].iter().flatten() {
+                own.extend(store.own_places().map(|it| store.root.join(it)));
+            }
+            known = search.found.len();
+            let path = match &found {
+                Found::Directory(path) => path,
+                Found::Failed(error) => error.path(),
+                // The filter leaves nothing else.
+                _ => continue,
+            };
+            if inside.as_ref().is_some_and(|it| path.starts_with(it)) {
+                continue;
+            }
+            if own.contains(path) {
+                inside = Some(path.to_owned());
+                continue;
+            }
+            match found {
+                Found::Failed(error) => search.fail(error),
+                _ => search.add(path),
+            }
+        }
+        return search.found;
+    }
+    let git = git_folder(dir).unwrap_or_else(|error| {
+        search.fail(error);
+        None
+    });
+    let mut places: Vec<_> = BELOW
+        .iter()
+        .map(|it| match (it.strip_prefix(".git/"), &git) {
+            (Some(rest), Some(git)) => git.join(rest),
+            _ if it.is_empty() => dir.to_owned(),
+            _ => dir.join(it),
+        })
+        .collect();
     for hub in HUBS {
         let hub = if hub.is_empty() { dir.to_owned() } else { dir.join(hub) };
-        let mut repositories: Vec<_> = fs::read_dir(&hub)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|it| it.path())
-            .filter(|it| it.file_name().is_some_and(|it| it.to_string_lossy().contains("--")))
-            .collect();
+        let mut repositories = repositories(&hub).unwrap_or_else(|error| {
+            search.fail(error);
+            Vec::new()
+        });
         repositories.sort();
         if hub != dir {
             places.push(hub.join("blobs"));
         }
         places.extend(repositories);
     }
-    for place in places {
-        add(&place);
+    places.iter().for_each(|it| search.add(it));
+    search.found
+}
+
+/// The entries of a directory that may be repositories of Hugging Face.
+fn repositories(hub: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |error| Error::new(hub, ErrorKind::read(error));
+    let entries = match fs::read_dir(hub) {
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut repositories = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path.file_name().is_some_and(|it| it.to_string_lossy().contains("--")) {
+            repositories.push(path);
+        }
     }
-    stores
+    Ok(repositories)
+}
+
+/// The git directory that all work trees of a repository share, where `.git` is a file that names it.
+fn git_folder(dir: &Path) -> Result<Option<PathBuf>, Error> {
+    let named = |file: PathBuf, prefix: &str| -> Result<Option<PathBuf>, Error> {
+        if !file.is_file() {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&read_small(&file)?).into_owned();
+        Ok(text.strip_prefix(prefix).map(|it| it.trim_end().into()))
+    };
+    let Some(git) = named(dir.join(".git"), "gitdir: ")? else { return Ok(None) };
+    let git = dir.join(git);
+    let common = named(git.join("commondir"), "")?;
+    Ok(Some(common.map_or_else(|| git.clone(), |it| git.join(it))))
 }

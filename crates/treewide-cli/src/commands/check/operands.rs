@@ -9,7 +9,7 @@ use treewide_digests::store::{self, Kind, Object, Objects, Store};
 use treewide_digests::{Algorithm, Expected, List, Reading};
 use treewide_files::check::{self, Forms, ListedFiles, Verdict};
 use treewide_files::list::{self, Lines};
-use treewide_files::{ErrorKind, Item, Other, Source};
+use treewide_files::{Error, ErrorKind, Item, Other, Source};
 
 /// A list of at most this many bytes is read twice, to know how many bytes there will be.
 const READ_TWICE: u64 = 64 << 10;
@@ -28,6 +28,8 @@ pub(super) enum Note {
     StoreEnd,
     /// A directory that is not a store.
     NoStore(PathBuf),
+    /// A place that may be a store or hold one, and cannot be looked at.
+    Hidden(Error),
 }
 
 /// What was learnt of a list as a whole.
@@ -59,7 +61,7 @@ pub(super) struct Lists<'a> {
     list: Option<(PathBuf, ListedFiles<List>)>,
     finding: Finding,
     /// The stores of the directory at hand that are still to be checked, and the objects of the first one.
-    stores: VecDeque<Store>,
+    stores: VecDeque<Result<Store, Error>>,
     objects: Option<Objects>,
 }
 
@@ -106,8 +108,9 @@ impl Source for Lists<'_> {
             if let Some(objects) = &mut self.objects {
                 let strong = self.reading.strong;
                 return Some(match objects.next() {
-                    Some(Object::File(task)) if strong && is_weak(&task.about) => {
-                        Item::Note(Note::Object(Object::Skipped(task.path, REFUSED.into())))
+                    Some(Object::File(task)) if strong && let Some(weak) = weak(&task.about) => {
+                        let cause = format!("{weak} is not accepted with --strong");
+                        Item::Note(Note::Object(Object::Unverified(task.path, cause)))
                     }
                     Some(Object::File(task)) => {
                         self.progress.found();
@@ -121,8 +124,13 @@ impl Source for Lists<'_> {
                 });
             }
             if let Some(store) = self.stores.pop_front() {
-                self.objects = Some(store.objects());
-                return Some(Item::Note(Note::Store(store)));
+                return Some(Item::Note(match store {
+                    Ok(store) => {
+                        self.objects = Some(store.objects());
+                        Note::Store(store)
+                    }
+                    Err(error) => Note::Hidden(error),
+                }));
             }
             let Some((path, list)) = &mut self.list else {
                 let Some(path) = self.paths.next() else {
@@ -196,10 +204,8 @@ impl Source for Lists<'_> {
     }
 }
 
-const REFUSED: &str = "its digest is not accepted with --strong";
-
-fn is_weak(expected: &Expected) -> bool {
-    expected.candidates().iter().any(|it| it.is_weak())
+fn weak(expected: &Expected) -> Option<Algorithm> {
+    expected.candidates().iter().copied().find(|it| it.is_weak())
 }
 
 fn is_there(path: &Path) -> bool {

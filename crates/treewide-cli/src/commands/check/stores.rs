@@ -3,9 +3,12 @@
 use super::algorithms::by;
 use crate::shell::wording::count;
 use indicatif::HumanBytes;
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use treewide_digests::Algorithm;
 use treewide_digests::store::Store;
+use treewide_files::check::Verdict;
 use treewide_files::name::shown;
 
 /// What was found of the store at hand.
@@ -13,11 +16,18 @@ pub(super) struct Checked {
     pub(super) store: Store,
     pub(super) ok: u64,
     pub(super) bytes: u64,
-    pub(super) failed: u64,
+    failed: u64,
+    /// Objects whose bytes were not read, because they are wrong as they are.
+    pub(super) wrong: u64,
     pub(super) missing: u64,
+    /// Objects that could not be read, and places that could not be looked at.
+    unread: u64,
     pub(super) unreadable: u64,
+    pub(super) unverified: u64,
     pub(super) skipped: u64,
-    pub(super) algorithms: Vec<Algorithm>,
+    algorithms: Vec<Algorithm>,
+    /// The files of a bag, which several manifests list, and whether all say that they are right.
+    listed: HashMap<PathBuf, bool>,
     /// What was passed over, and how often.
     pub(super) passed: BTreeMap<&'static str, u64>,
 }
@@ -29,17 +39,77 @@ impl Checked {
             ok: 0,
             bytes: 0,
             failed: 0,
+            wrong: 0,
             missing: 0,
+            unread: 0,
             unreadable: 0,
+            unverified: 0,
             skipped: 0,
             algorithms: Vec::new(),
+            listed: HashMap::new(),
             passed: BTreeMap::new(),
         }
     }
 
+    /// Counts the verdict on an object, or on a file of a bag by one of its manifests.
+    pub(super) fn add(
+        &mut self,
+        path: &Path,
+        verdict: &Verdict,
+        algorithm: Option<Algorithm>,
+        is_missing: bool,
+    ) {
+        let is_ok = matches!(verdict, Verdict::Ok { .. });
+        if self.store.kind.is_complete() {
+            match self.listed.entry(path.to_owned()) {
+                Entry::Vacant(it) => {
+                    it.insert(is_ok);
+                }
+                // One manifest found it right, and this one does not.
+                Entry::Occupied(mut it) if *it.get() && !is_ok => {
+                    it.insert(false);
+                    self.ok -= 1;
+                }
+                Entry::Occupied(it) => {
+                    if *it.get() {
+                        self.by(algorithm);
+                    }
+                    return;
+                }
+            }
+        }
+        match verdict {
+            Verdict::Ok { bytes } => {
+                self.ok += 1;
+                self.bytes += bytes;
+                self.by(algorithm);
+            }
+            Verdict::Failed { bytes, .. } => {
+                self.failed += 1;
+                self.bytes += bytes;
+            }
+            _ if is_missing => self.missing += 1,
+            _ => self.unread += 1,
+        }
+    }
+
+    fn by(&mut self, algorithm: Option<Algorithm>) {
+        self.algorithms.extend(algorithm.filter(|it| !self.algorithms.contains(it)));
+    }
+
+    /// How many are not what their names say.
+    pub(super) fn differ(&self) -> u64 {
+        self.failed + self.wrong + self.missing
+    }
+
+    /// How many could not be verified.
+    pub(super) fn are_unknown(&self) -> u64 {
+        self.unread + self.unreadable + self.unverified
+    }
+
     /// Whether nothing is wrong; with `strict`, nothing was skipped either.
     pub(super) fn is_good(&self, strict: bool) -> bool {
-        self.failed + self.missing + self.unreadable == 0 && !self.is_undetermined(strict)
+        self.differ() + self.are_unknown() == 0 && !self.is_undetermined(strict)
     }
 
     /// Whether something that was skipped is all there is, or counts.
@@ -51,7 +121,7 @@ impl Checked {
     /// over; not checked: whether all objects are there`.
     pub(super) fn summary(&self) -> String {
         let is_bag = self.store.kind.is_complete();
-        let objects = self.ok + self.failed + self.unreadable;
+        let objects = self.ok + self.failed + self.wrong + self.unread + self.unverified;
         let mut text = format!("{}: {}", shown(&self.store.root), self.store.kind.shown);
         match objects {
             0 => text += ": nothing to check",
@@ -70,9 +140,10 @@ impl Checked {
             }
         }
         for (number, word) in [
-            (self.failed, "FAILED"),
+            (self.failed + self.wrong, "FAILED"),
             (self.missing, "MISSING"),
-            (self.unreadable, "could not be read"),
+            (self.unread + self.unreadable, "could not be read"),
+            (self.unverified, "not verified"),
             (self.skipped, "skipped"),
         ] {
             if number > 0 {
@@ -81,6 +152,9 @@ impl Checked {
         }
         for (what, number) in self.passed.iter().filter(|(what, _)| !what.is_empty()) {
             text += &format!("; {} passed over", counted(*number, what));
+        }
+        for (place, to) in self.store.links() {
+            text += &format!("; {} leads to {}", shown(&place), shown(&to));
         }
         if !is_bag && objects > 0 {
             text += "; not checked: whether all objects are there";
@@ -91,7 +165,7 @@ impl Checked {
     /// What to do about a failure.
     pub(super) fn advice(&self) -> Option<String> {
         let advice = self.store.kind.advice;
-        let is_wanted = self.failed > 0 && !advice.is_empty();
+        let is_wanted = self.failed + self.wrong > 0 && !advice.is_empty();
         is_wanted.then(|| format!("{}: nothing was changed; {advice}", shown(&self.store.root)))
     }
 }

@@ -40,9 +40,9 @@ impl Total {
 
     /// A store was checked.
     pub(super) fn add_store(&mut self, store: &Checked, strict: bool) {
-        let wrong = store.failed + store.missing;
+        let wrong = store.differ();
         self.wrong_in_stores += wrong;
-        self.undetermined_in_stores += store.unreadable;
+        self.undetermined_in_stores += store.are_unknown();
         self.ok_in_stores += store.ok;
         self.stores += 1;
         self.undetermined_in_stores += u64::from(wrong == 0 && store.is_undetermined(strict));

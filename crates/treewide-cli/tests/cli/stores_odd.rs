@@ -1,0 +1,240 @@
+//! `treewide check` with stores in odd places and states: links, other names, stores in stores, options that are of lists.
+
+use crate::stores::{check, paths, samples};
+use crate::support::{Folder, is_root, skip};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+/// SHA-256 and SHA3-256 of `x`.
+const SHA256: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+const SHA3: &str = "741efa311f97686956946758e0d95f70f11ff2da4f2feb7c54314f44134ac49f";
+
+fn ollama(folder: &Folder, root: &str, content: &str) {
+    folder.write(format!("{root}/manifests/a"), "");
+    folder.write(format!("{root}/blobs/sha256-{SHA256}"), content);
+}
+
+#[test]
+fn check_recursive_looks_into_stores_and_says_what_it_may_not_read() {
+    let folder = Folder::new();
+    ollama(&folder, "a", "x");
+    ollama(&folder, "a/b", "y");
+    folder.treewide("check -r .").run().fails(1, &["./a: an Ollama", "./a/b: an Ollama"]);
+    if is_root() && !folder.treewide("--version").by_nobody().can_start() {
+        return skip("unreadable folders", "no other user may run the program");
+    }
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    ollama(&folder, "a/b", "x");
+    let run = |args: &str| {
+        let program = folder.treewide(args);
+        if is_root() { program.by_nobody().run() } else { program.run() }
+    };
+    for (dark, mode, said) in [
+        ("a/b", 0o000, "a/b: cannot"),
+        ("a/b/blobs", 0o000, "a/b/blobs: cannot"),
+        ("a/b/blobs", 0o644, "1 could not be read"),
+    ] {
+        let path = folder.join(dark);
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        for args in ["check -r .", "check -r a", "check -r --strict ."] {
+            let ended = run(args);
+            ended.fails(3, &[said, "a: an Ollama store: 1 object"]);
+            assert_eq!(ended.stderr.matches("cannot").count(), usize::from(mode == 0), "{ended:?}");
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::rename(folder.join("a/b"), folder.join("models--x--y")).unwrap();
+    fs::set_permissions(folder.join("models--x--y"), Permissions::from_mode(0o000)).unwrap();
+    ollama(&folder, "models", "x");
+    run("check .").fails(3, &["models--x--y: cannot", "models: an Ollama store: 1 object"]);
+    fs::set_permissions(folder.join("models--x--y"), Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn check_knows_stores_by_other_names() {
+    let Some(folder) = samples() else { return };
+    let bazel = folder.join("bazel-disk-from-source");
+    fs::rename(bazel.join("blake3"), folder.join("bz3")).unwrap();
+    fs::rename(&bazel, folder.join("blake3")).unwrap();
+    folder.treewide("check bz3").run().fails(0, &["3 objects ("]);
+    folder.treewide("check blake3").run().fails(0, &["3 objects (", ", by SHA-256"]);
+    symlink("hf-cache-2x/models--org--toy", folder.join("link")).unwrap();
+    folder.treewide("check link").run().fails(0, &["link: a Hugging Face repository: 5 objects"]);
+    symlink("git-lfs/.git/lfs", folder.join("objects-of-lfs")).unwrap();
+    folder.treewide("check objects-of-lfs").run().fails(0, &["5 objects"]);
+    // Elsewhere, with a link in the place of the folder.
+    fs::rename(folder.join("git-lfs/.git/lfs"), folder.join("elsewhere")).unwrap();
+    symlink("../../elsewhere", folder.join("git-lfs/.git/lfs")).unwrap();
+    folder.treewide("check git-lfs").run().fails(0, &["5 objects"]);
+    // A work tree.
+    folder.write("tree/.git", "gitdir: ../git-annex/.git/worktrees/tree\n");
+    folder.write("git-annex/.git/worktrees/tree/commondir", "../..\n");
+    folder.treewide("check tree").run().fails(0, &["13 objects"]);
+    // The letters of a name in another case, and a mark.
+    folder.write(format!("ollama-from-source/blobs/SHA256-{}", SHA256.to_uppercase()), "y");
+    folder.treewide("check ollama-from-source").run().fails(1, &["1 FAILED"]);
+    let mark = folder.read("bagit/bagit.txt");
+    folder.write("bagit/bagit.txt", format!("\u{FEFF}{mark}"));
+    folder.treewide("check bagit").run().fails(1, &["a bag", "1 FAILED"]);
+}
+
+#[test]
+fn check_follows_no_link_out_of_a_store() {
+    let Some(folder) = samples() else { return };
+    let out = |path: &str| {
+        let path = folder.join(path);
+        let aside = folder.join("aside").join(path.file_name().unwrap());
+        fs::create_dir_all(folder.join("aside")).unwrap();
+        fs::rename(&path, &aside).unwrap();
+        symlink(&aside, &path).unwrap();
+        (path, aside)
+    };
+    let snapshot =
+        "hf-cache-2x/models--org--toy/snapshots/0123456789abcdef0123456789abcdef01234567";
+    for (store, path, failed) in [
+        ("bagit", "bagit/data/alpha.txt", 2),
+        ("bagit", "bagit/data/sub", 3),
+        ("hf-local-dir", "hf-local-dir/sub", 2),
+        ("hf-local-dir", "hf-local-dir/config.json", 1),
+        ("restic", "restic/data/1b", 1),
+        ("git-annex", "git-annex/.git/annex/objects/0z", 1),
+    ] {
+        let (link, aside) = out(path);
+        let (code, lines, messages) = check(&folder, store, "");
+        let wrong = lines.iter().filter(|it| it["error"] == "leads out of the store").count();
+        assert_eq!((code, wrong >= failed.min(2)), (Some(1), true), "{path}: {lines:?} {messages}");
+        fs::remove_file(&link).unwrap();
+        fs::rename(aside, link).unwrap();
+    }
+    let file = folder.join(snapshot).join("README.md");
+    let target = fs::read_link(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    symlink("/etc/passwd", &file).unwrap();
+    let ended = folder.treewide("check hf-cache-2x").run();
+    assert!(ended.text().ends_with("README.md: FAILED (leads out of the store)\n"), "{ended:?}");
+    ended.fails(1, &["1 FAILED"]);
+    fs::remove_file(&file).unwrap();
+    symlink(target, &file).unwrap();
+    // The folder of the objects itself may be elsewhere, which is said.
+    let (_, aside) = out("oci-layout/blobs");
+    let said = format!("oci-layout/blobs leads to {}", aside.canonicalize().unwrap().display());
+    folder.treewide("check oci-layout").run().fails(0, &[&said]);
+    out("bagit/data");
+    folder.treewide("check bagit").run().fails(0, &["bagit/data leads to"]);
+}
+
+#[test]
+fn check_of_a_bag_reads_nothing_but_the_bag() {
+    let Some(folder) = samples() else { return };
+    folder
+        .treewide("check bagit")
+        .run()
+        .fails(0, &["bagit: a bag: 9 files (", "9 files", "as the manifests say"]);
+    // A manifest of another bag that lists a file of this one.
+    for (bag, manifest) in [("b1", "manifest-sha256.txt"), ("b2", "manifest-sha3256.txt")] {
+        folder.write(
+            format!("{bag}/bagit.txt"),
+            "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
+        );
+        folder.write(format!("{bag}/{manifest}"), format!("{SHA256}  data/a\n"));
+        fs::create_dir_all(folder.join(format!("{bag}/data"))).unwrap();
+    }
+    folder.write("b1/data/a", "x");
+    let run = |args: &str| {
+        folder
+            .program("sh")
+            .arg("-c")
+            .arg(format!("cd b1 && {} {args}", crate::support::TREEWIDE))
+            .run()
+    };
+    run("check .").fails(0, &["1 file "]);
+    run("check ../b2").fails(1, &["1 MISSING"]);
+    folder.write("b2/data/a", "x");
+    run("check ../b2").fails(1, &["1 FAILED"]);
+    folder.write("b2/manifest-sha3256.txt", format!("{SHA3}  data/a\n"));
+    run("check ../b2").fails(0, &["1 file "]);
+    folder.write("b2/manifest-whirlpool.txt", format!("{SHA3}  data/a\n"));
+    run("check ../b2").fails(3, &["not verified"]);
+    folder.write("b2/bagit.txt", "BagIt-Version: x\n");
+    run("check ../b2").fails(3, &["not verified"]);
+}
+
+#[test]
+fn check_refuses_options_of_lists_for_a_directory() {
+    let Some(folder) = samples() else { return };
+    for options in ["--algorithm sha256", "--length 16", "--derive-key x", "--keyed"] {
+        let ended = folder.treewide(&format!("check {options} restic")).stdin([1; 32]).run();
+        ended.fails(2, &["restic is a directory"]);
+    }
+}
+
+#[test]
+fn check_passes_over_its_own_unfinished_file() {
+    let Some(folder) = samples() else { return };
+    let ended = folder.treewide("check --strict -o oci-layout/blobs/sha256/out oci-layout").run();
+    ended.fails(0, &["4 objects", "1 temporary file passed over"]);
+    fs::remove_file(folder.join("oci-layout/blobs/sha256/out")).unwrap();
+    let digest = "ab".repeat(32);
+    fs::create_dir(folder.join(format!("oci-layout/blobs/sha256/{digest}"))).unwrap();
+    let ended = folder.treewide("check oci-layout").run();
+    assert!(ended.text().ends_with(": FAILED (a directory, not a file)\n"), "{ended:?}");
+    ended.fails(1, &["1 FAILED"]);
+    fs::remove_dir(folder.join(format!("oci-layout/blobs/sha256/{digest}"))).unwrap();
+    // A name with a backslash is not that of a file in a folder.
+    let (_, lines, _) = check(&folder, "oci-layout", "");
+    let object = paths(&lines, "ok").remove(0);
+    let name =
+        format!("oci-layout/blobs/sha256\\{}", object.file_name().unwrap().to_str().unwrap());
+    fs::rename(folder.join(&object), folder.join(name)).unwrap();
+    folder.treewide("check oci-layout").run().fails(0, &["3 objects", "1 skipped"]);
+}
+
+#[test]
+fn check_reads_every_metadata_of_a_local_folder() {
+    let Some(folder) = samples() else { return };
+    let download = "hf-local-dir/.cache/huggingface/download";
+    let metadata = format!("{download}/config.json.metadata");
+    let text = folder.read(&metadata);
+    for changed in [&b"\xff\xfe"[..], b"", b"a\nb\nc\n", &text.as_bytes()[..60]] {
+        folder.write(&metadata, changed);
+        let ended = folder.treewide("check hf-local-dir").run();
+        assert_eq!(ended.text(), "hf-local-dir/config.json: FAILED (no digest in its metadata)\n");
+        ended.fails(3, &["1 not verified"]);
+    }
+    folder.write(&metadata, text);
+    // A name that is not text.
+    use std::os::unix::ffi::OsStrExt;
+    let odd = std::ffi::OsStr::from_bytes(b"odd\xff\\name");
+    fs::copy(folder.join("hf-local-dir/config.json"), folder.join("hf-local-dir").join(odd))
+        .unwrap();
+    let of = [odd.as_bytes(), b".metadata"].concat();
+    fs::copy(folder.join(&metadata), folder.join(download).join(std::ffi::OsStr::from_bytes(&of)))
+        .unwrap();
+    folder.treewide("check hf-local-dir").run().fails(0, &["6 objects"]);
+}
+
+#[test]
+fn check_counts_a_dangling_blob_once() {
+    let Some(folder) = samples() else { return };
+    fs::remove_file(folder.join(
+        "hf-cache-2x/blobs/58/5863d05a400708642ec694f4ccd255b54fb37c503f1a76ce58de74d4b7091be6",
+    ))
+    .unwrap();
+    folder.treewide("check hf-cache-2x").run().fails(1, &["1 MISSING"]);
+}
+
+/// DVC 2 hashes text without the returns at the ends of its lines.
+#[test]
+fn check_verifies_text_in_a_cache_of_dvc_2() {
+    let folder = Folder::new();
+    // MD5 of "a\nb\n", of "x", and of "a\0\r\nb\n".
+    for (name, content) in [
+        ("dd/8c6a395b5dd36c56d23275028f526c", "a\r\nb\r\n"),
+        ("9d/d4e461268c8034f5c8564e155c67a6", "x"),
+    ] {
+        folder.write(format!(".dvc/cache/{name}"), content);
+    }
+    folder.treewide("check .").run().fails(0, &["a cache of DVC 2: 2 objects"]);
+    folder.write(".dvc/cache/dd/8c6a395b5dd36c56d23275028f526c", "a\0\r\nb\r\n");
+    folder.treewide("check .").run().fails(1, &["1 FAILED"]);
+}
