@@ -43,7 +43,7 @@ fn has_entry(dir: &Path, is: impl Fn(&str) -> Seen) -> Seen {
     let mut none = Ok(false);
     for entry in entries {
         let seen = match entry {
-            // A name that is not text is none of those that are looked for.
+            // No mark has a name that is not text.
             Ok(entry) => entry.file_name().to_str().map_or(Ok(false), &is),
             Err(error) => Err(failed(dir, error)),
         };

@@ -32,7 +32,7 @@ pub(super) fn digest(pattern: &str, path: &str) -> Option<String> {
 pub(super) fn is_folder(pattern: &str, path: &str) -> bool {
     let parts = path.split('/').count();
     let end = pattern.match_indices('/').nth(parts - 1).map(|(at, _)| at);
-    // The digits of a folder may be those that come once more, as in `=2/+64`.
+    // The digits of a folder may come once more, as in `=2/+64`.
     end.is_some_and(|end| digest(&pattern[..end].replace('=', "+"), path).is_some())
 }
 
