@@ -53,12 +53,12 @@ type Ended<'py> = (
 );
 
 /// Files read, bytes read, files not read, their bytes, files that an interrupted run had read, files whose old digests
-/// stay, paths that `only` left out, files that a killed run left behind.
-type Numbers = (u64, u64, u64, u64, u64, u64, u64, u64);
+/// stay, paths that `only` left out, files that a killed run left behind, paths that new rules leave out.
+type Numbers = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
 
 /// What is wrong with the index, whether nothing was checked, whether `trusted.*` could not be seen, and rules of exclusion and
-/// accepted globs that matched nothing.
-type Untold = (Option<String>, bool, bool, Vec<String>, Vec<String>);
+/// accepted globs that matched nothing, and what the manifest that was replaced had as well.
+type Untold = (Option<String>, bool, bool, Vec<String>, Vec<String>, Vec<&'static str>);
 
 /// Globs of files whose new digests are taken; whether an empty directory and a damaged index are accepted; how many files may
 /// be gone.
@@ -105,10 +105,12 @@ fn ended<'py>(py: Python<'py>, findings: Vec<Finding>, report: &Report) -> PyRes
         report.files_kept,
         report.skipped,
         report.leftovers,
+        report.uncovered,
     );
     let nothing_checked = report.nothing_checked || !report.unmatched.is_empty();
     let idle = (report.idle_rules.clone(), report.idle_accepts.clone());
-    let untold = (report.damage.clone(), nothing_checked, report.trusted_unseen, idle.0, idle.1);
+    let (damage, dropped) = (report.damage.clone(), report.dropped.clone());
+    let untold = (damage, nothing_checked, report.trusted_unseen, idle.0, idle.1, dropped);
     let all = (report.is_certain(), report.differs(), report.to_string());
     Ok((findings, (counts, known_by), numbers, untold, all))
 }

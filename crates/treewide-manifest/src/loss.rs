@@ -28,6 +28,10 @@ pub enum Loss {
     Other(u64),
     /// The manifest in this place has this path, and it could not be read.
     Unread(PathBuf),
+    /// The manifest in this place has another digest of this file, nothing shows that someone wants the new content, and how that differs.
+    Doubt(PathBuf, String),
+    /// The manifest in this place has an index, and the new one would have none.
+    NoIndex,
     /// There is no file to record, and the manifest in this place has some.
     NoFile,
 }
@@ -36,7 +40,7 @@ impl Loss {
     /// The flag with which the caller continues: `allow-empty`, `accept-damage` or `max-removed`.
     pub fn flag(&self) -> &'static str {
         match self {
-            Self::Damage(_) | Self::NoList => "accept-damage",
+            Self::Damage(_) | Self::NoList | Self::Doubt(..) | Self::NoIndex => "accept-damage",
             Self::Removed(..) => "max-removed",
             _ => "allow-empty",
         }
@@ -98,6 +102,14 @@ impl fmt::Display for Loss {
                 "has a record of {}, which could not be read now and would be lost; `treewide update` keeps it",
                 shown(at)
             ),
+            Self::Doubt(at, detail) => write!(
+                f,
+                "has another digest of {}, and the new one may be that of rot: {detail}; `treewide update` keeps the old one",
+                shown(at)
+            ),
+            Self::NoIndex => {
+                f.write_str("has times, links and rules, and the new manifest would have no index")
+            }
             Self::NoFile => f.write_str("has files, and the new manifest would have none"),
         }
     }

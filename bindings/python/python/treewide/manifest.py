@@ -103,6 +103,8 @@ class Report:
     skipped: int
     #: Files in the tree that a killed run left behind. They are not covered.
     leftovers: int
+    #: Paths that the manifest before this one had, and that are there and left out by the rules of the new one.
+    uncovered: int
     #: What is wrong with the index, so that every file was read, and links and modes could not be compared.
     damage: str | None
     #: Nothing was recorded, and no index says that this is so; or a glob of `only` matches nothing.
@@ -113,6 +115,8 @@ class Report:
     idle_rules: list[str]
     #: Globs of `accept_rot` that match no file that is `rot` or `suspect`.
     idle_accepts: list[str]
+    #: What the manifest that was replaced had, and the new one has not, such as `permission bits`.
+    dropped: list[str]
     #: Whether it is known of every path if it differs.
     is_certain: bool
     #: Whether the tree differs from the record.
@@ -158,6 +162,7 @@ def snapshot(
     xattrs: bool = False,
     index: bool = True,
     allow_empty: bool = False,
+    accept_damage: bool = False,
     resume: bool = True,
     sync: bool = True,
     threads: int = 1,
@@ -179,8 +184,9 @@ def snapshot(
     only; with `resume=False`, everything.
 
     Raises `OSError` that names a file if the manifest cannot be written; `ManifestError` if it would replace one of
-    another directory, or one whose files are gone or cannot be read, unless `allow_empty`, and if it would replace a
-    damaged one; `ValueError` for an invalid glob.
+    another directory, or one whose files are gone or cannot be read, unless `allow_empty`; and if it would replace one
+    that is damaged, has an index while the new one has none, or has other digests of files that may have rotted since,
+    unless `accept_damage`; `ValueError` for an invalid glob.
     """
     if list is None:
         list = _beside(directory)
@@ -194,7 +200,7 @@ def snapshot(
             index=index,
             full=False,
             scrub=None,
-            accepted=([], allow_empty, False, None),
+            accepted=([], allow_empty, accept_damage, None),
             resume=resume,
             sync=sync,
             threads=threads,
@@ -473,7 +479,7 @@ def missing(
     It may have any name there; with `names`, it must be under the same path. Each operand is a list, a manifest or a
     directory. Of a directory, only files are read that another operand could have. `root` is as in `dupes`.
 
-    Raises `ManifestError` if a list cannot be used, `ValueError` if an operand is named twice, and `OSError`.
+    Raises `ManifestError` if a list cannot be used or `first` has no file, `ValueError` if an operand is named twice, and `OSError`.
     """
     if not others:
         raise TypeError("missing needs a list or directory in which it looks")

@@ -122,13 +122,7 @@ impl MissingArgs {
         if !self.quiet.is_on() {
             console.say(&summary(&found));
         }
-        let totals = found.totals();
-        if totals.files == 0 && outcome == Outcome::Success {
-            let cause = "has no file, so nothing was compared; see that it is the right one, and that its disk is mounted";
-            console.about(&self.first, cause);
-            return Ok(Outcome::CannotTell);
-        }
-        let missing = totals.missing;
+        let missing = found.totals().missing;
         Ok(if outcome == Outcome::Success { Outcome::of(missing) } else { outcome })
     }
 }

@@ -52,7 +52,7 @@ impl Case {
     }
 
     /// Other content of the same length, and mtime as it was; ctime moves.
-    fn flip(&self, name: &str) {
+    pub(crate) fn flip(&self, name: &str) {
         let path = self.folder.join(format!("t/{name}"));
         let time = fs::metadata(&path).unwrap().modified().unwrap();
         let mut content = fs::read(&path).unwrap();
@@ -62,7 +62,7 @@ impl Case {
     }
 
     /// As if the disk had changed a byte: the index has the times that the file has now.
-    fn rot(&self, name: &str) {
+    pub(crate) fn rot(&self, name: &str) {
         self.rot_in("p.b3.tw", name);
     }
 

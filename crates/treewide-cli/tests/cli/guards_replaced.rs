@@ -164,3 +164,74 @@ fn list_that_names_nothing_does_not_choose_a_directory() {
     fs::rename(case.folder.join("away"), case.folder.join("none")).unwrap();
     run("verify ../none.b3").fails(0, &[]);
 }
+
+/// `update` keeps the old digests of such files, and `snapshot` cannot.
+#[test]
+fn digests_of_files_that_may_have_rotted_are_not_replaced() {
+    for renames in [false, true] {
+        for rots in [false, true] {
+            let case = Case::new();
+            if rots {
+                case.rot("f1")
+            } else {
+                case.flip("f1")
+            }
+            if renames {
+                fs::rename(case.folder.join("t/f1"), case.folder.join("t/f4")).unwrap();
+            }
+            // Made by who did not know the old digest.
+            case.run("snapshot t -o q.b3").is_code(0);
+            let name = if renames { "f4" } else { "f1" };
+            let says = [
+                "p.b3: has another digest of",
+                name,
+                "update` keeps the old one",
+                "--accept-damage",
+            ];
+            for command in writers("t") {
+                case.keeps(3, &command, &says);
+            }
+            case.run("update q.b3 t -o p.b3 --accept-rot f*").is_code(0);
+            case.run("verify p.b3 t").is_code(0);
+        }
+    }
+    // An edit is none, also of a file that was replaced by another one.
+    let case = Case::new();
+    case.folder.write("t/f1", "an edit");
+    case.folder.write("t/new", "new content of f2");
+    fs::rename(case.folder.join("t/new"), case.folder.join("t/f2")).unwrap();
+    case.run("snapshot t -o q.b3").is_code(0);
+    for command in writers("t") {
+        case.run(&command).is_code(0);
+    }
+    case.flip("d/f3");
+    case.run("snapshot t -o p.b3 --accept-damage").is_code(0);
+    case.run("verify p.b3 t").is_code(0);
+}
+
+/// The old manifest has a digest of it that is older, and the file cannot be read.
+#[test]
+fn kept_digests_do_not_replace_newer_ones() {
+    let case = Case::new();
+    fs::copy(case.folder.join("p.b3"), case.folder.join("q.b3")).unwrap();
+    fs::copy(case.folder.join("p.b3.tw"), case.folder.join("q.b3.tw")).unwrap();
+    case.folder.write("t/f1", "newer content");
+    case.run("update p.b3 t").is_code(0);
+    case.flip("f1");
+    case.keeps(3, "update q.b3 t -o p.b3", &["p.b3: has another digest of f1"]);
+}
+
+#[test]
+fn snapshot_says_what_it_drops_of_the_manifest_in_its_place() {
+    let case = Case::new();
+    case.run("snapshot t --modes --exclude x* -o p.b3").is_code(0);
+    let said = case.run("snapshot t --exclude f1 -o p.b3");
+    said.is_code(0);
+    let says = [
+        "p.b3: the manifest that was here had permission bits and rules of exclusion, and the new one has not",
+        "1 recorded path not covered any more by the rules, and not in the new manifest",
+    ];
+    said.0.fails(0, &says);
+    let said = case.run("snapshot t -o p.b3");
+    assert!(!said.0.stderr.contains("permission bits"), "{:?}", said.0);
+}

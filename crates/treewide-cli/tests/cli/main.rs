@@ -14,7 +14,11 @@ mod docs;
 #[cfg(target_os = "linux")]
 mod guards;
 #[cfg(target_os = "linux")]
+mod guards_disks;
+#[cfg(target_os = "linux")]
 mod guards_evidence;
+#[cfg(target_os = "linux")]
+mod guards_places;
 #[cfg(target_os = "linux")]
 mod guards_replaced;
 mod hints;

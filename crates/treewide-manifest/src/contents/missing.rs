@@ -7,7 +7,7 @@ use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::Wanted;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::run::verdict::Evidence;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl Missing {
     /// Looks for files of `first` that none of `others` has.
     ///
     /// # Errors
-    /// If an operand cannot be used, two are the same, or the run is cancelled.
+    /// If an operand cannot be used, two are the same, `first` has no file, or the run is cancelled.
     pub fn run<P: AsRef<Path>>(
         &self,
         first_operand: &Path,
@@ -146,6 +146,10 @@ impl Missing {
             }
             Ok(())
         })?;
+        if totals.files == 0 && roots.unreadable().next().is_none() {
+            let cause = "has no file, so nothing was compared; see that it is the right one, and that its disk is mounted";
+            return Err(Error::new(first_operand, ErrorKind::List(cause.into())));
+        }
         Ok(MissingFiles { roots, totals, files: lost.finish()? })
     }
 }

@@ -198,7 +198,7 @@ impl Root {
                             if file.facts.as_ref().is_some_and(|it| it.read.is_none()) {
                                 let list = shown(&self.path);
                                 let cause = format!(
-                                    "was not as {list} records it; look at it, and let `treewide update` accept or find it again"
+                                    "was not found as {list} records it; look at it, and let `treewide update` accept or find it again"
                                 );
                                 let name = name::path(&record.name);
                                 let dir = self.dir.as_deref().unwrap_or(Path::new(""));

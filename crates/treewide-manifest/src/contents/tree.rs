@@ -8,6 +8,7 @@ use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
 use crate::format::regular;
 use crate::format::rules::{Globs, Rules};
+use crate::run::guard::{Found, Like, like};
 use crate::run::join::Walked;
 use crate::run::verdict::Evidence;
 use crate::tree::scan::{Own, Scan, Scanned, There};
@@ -98,13 +99,13 @@ impl Tree {
                 }
             };
             let is_file = matches!(entry.what, There::File(_));
-            let record = match &mut recorded {
-                Some(recorded) => recorded.at(entry.name(), is_file)?,
-                None => None,
-            };
             let stamp = match entry.what {
                 There::File(_) => Stamp::at(&entry.path, rules.follow).ok(),
                 _ => None,
+            };
+            let record = match &mut recorded {
+                Some(recorded) => recorded.at(entry.name(), is_file, stamp.as_ref())?,
+                None => None,
             };
             let what = match (entry.what, stamp) {
                 (There::File(identity), Some(stamp)) => {
@@ -195,13 +196,13 @@ impl File {
     }
 }
 
-/// The records of a manifest, and which devices have a recorded file.
+/// The records of a manifest, and what was found on which of their devices.
 struct Recorded {
     records: Records,
     last: Option<Record>,
     gone: u64,
-    /// Of each device, the first recorded file until one is there.
-    devices: HashMap<Option<u64>, Option<Vec<u8>>>,
+    /// Of each device, the first recorded file, and how many are there.
+    devices: HashMap<Option<u64>, (Vec<u8>, Found)>,
 }
 
 impl Recorded {
@@ -212,21 +213,31 @@ impl Recorded {
 
     fn next(&mut self) -> Result<bool, Error> {
         let Some(next) = self.records.next().transpose()? else { return Ok(false) };
-        if let Some(device) = device(&next) {
+        if let What::File(file) = &next.what {
             self.gone += 1;
-            self.devices.entry(device).or_insert_with(|| Some(next.name.clone()));
+            let first = || (next.name.clone(), Found::default());
+            self.devices.entry(device(file)).or_insert_with(first).1.gone += 1;
         }
         self.last = Some(next);
         Ok(true)
     }
 
     /// The record of a path that is there. Names come in their order.
-    fn at(&mut self, name: &[u8], is_file: bool) -> Result<Option<&Record>, Error> {
+    fn at(
+        &mut self,
+        name: &[u8],
+        is_file: bool,
+        stamp: Option<&Stamp>,
+    ) -> Result<Option<&Record>, Error> {
         while self.last.as_ref().is_none_or(|it| it.name[..] < *name) && self.next()? {}
         let found = self.last.as_ref().filter(|it| it.name == name);
-        if is_file && let Some(device) = found.and_then(device) {
+        if is_file
+            && let Some(What::File(file)) = found.map(|it| &it.what)
+            && let Some((_, on_device)) = self.devices.get_mut(&device(file))
+        {
             self.gone -= 1;
-            self.devices.insert(device, None);
+            on_device.gone -= 1;
+            on_device.add(1, stamp.map_or(Like::Here, |stamp| like_by_times(file, stamp)));
         }
         Ok(found)
     }
@@ -238,23 +249,30 @@ impl Recorded {
             return Err(unusable_index(list, damage));
         }
         // Files without a recorded device may have been on any.
-        let is_all_gone = self.devices.values().all(Option::is_some);
+        let is_all_gone = self.devices.values().all(|(_, found)| found.is_other());
         let devices = self.devices.into_iter().filter(|it| it.0.is_some() || is_all_gone);
-        let missing = devices.filter_map(|it| it.1).min().filter(|_| all);
-        let Some(name) = missing else { return Ok(self.gone) };
+        let missing = devices.filter(|(_, (_, found))| found.is_other()).map(|(_, (name, _))| name);
+        let Some(name) = missing.min().filter(|_| all) else { return Ok(self.gone) };
         let cause = format!(
-            "names {}, and neither that file nor another one that was on the same disk is there; see that the disk is \
-             mounted, or bring the manifest up to date with `treewide update`",
+            "names {}, and neither that file nor another one that was on the same disk is there as it was; see that the \
+             disk is mounted, or bring the manifest up to date with `treewide update`",
             shown(&name::path(&name))
         );
         Err(Error::new(list, ErrorKind::List(cause)))
     }
 }
 
-/// The device that a file was on; `None` of anything else.
-fn device(record: &Record) -> Option<Option<u64>> {
-    let What::File(file) = &record.what else { return None };
-    Some(file.facts.as_ref().and_then(|it| it.seen()).and_then(|it| it.device))
+/// The device that a file was on.
+fn device(file: &FileRecord) -> Option<u64> {
+    file.facts.as_ref().and_then(|it| it.seen()).and_then(|it| it.device)
+}
+
+/// How a file that was not read is like the recorded one: by its size and mtime.
+fn like_by_times(was: &FileRecord, stamp: &Stamp) -> Like {
+    let has_times = was.facts.as_ref().is_some_and(|it| {
+        it.bytes == stamp.len && it.seen().is_none_or(|seen| seen.moved(stamp).is_some())
+    });
+    like(was, has_times, [Some(stamp.inode), Some(stamp.device)])
 }
 
 /// The manifest of a directory, if it is next to it and has an index.

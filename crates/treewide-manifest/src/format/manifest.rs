@@ -167,7 +167,7 @@ fn open_index(list: &List) -> Result<Option<IndexFile>, String> {
     let path = index_path(list.path());
     match regular::open(&path) {
         Ok(file) => IndexFile::open(file, &list.hash()).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
         Err(error) => Err(error.to_string()),
     }
 }

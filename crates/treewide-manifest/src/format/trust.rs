@@ -78,6 +78,9 @@ impl Moment {
 /// The units in which times are kept, in nanoseconds: NTFS, `utimes`, ext3 and tar, FAT and zip.
 const UNITS: [i64; 6] = [1, 100, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000];
 
+/// Times that differ by less are the same: a floating-point number of seconds has steps of 238 ns.
+const ROUNDED: u64 = 1_000;
+
 impl Key {
     /// Names the stamps that moved, such as `ctime`, while mtime is as it was, or cut to a coarser unit. `None` if mtime moved as well:
     /// someone wrote to the file.
@@ -101,11 +104,11 @@ impl Key {
             (self.mtime != other.mtime, "fraction of mtime"),
         ];
         let moved = moved.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
-        // Archives and file systems cut times. No edit does: it moves mtime forward.
-        UNITS
-            .iter()
-            .any(|unit| other.mtime == self.mtime.saturating_sub(self.mtime.rem_euclid(*unit)))
-            .then_some(moved)
+        // Archives and file systems cut times, and programs round them that put them back as floating-point numbers. No edit
+        // does: it moves mtime forward, by more than that.
+        let cut = |unit: &i64| self.mtime.saturating_sub(self.mtime.rem_euclid(*unit));
+        let is_cut = UNITS.iter().any(|unit| other.mtime == cut(unit));
+        (is_cut || other.mtime.abs_diff(self.mtime) < ROUNDED).then_some(moved)
     }
 
     /// Whether the file still has this key.
@@ -152,7 +155,8 @@ mod tests {
             (13 * SECOND + 123_000_000, true),
             (13 * SECOND, true),
             (12 * SECOND, true),
-            (13 * SECOND + 123_456_790, false),
+            (13 * SECOND + 123_457_000, true),
+            (13 * SECOND + 123_457_789, false),
             (13 * SECOND + 100_000_000, false),
             (14 * SECOND, false),
             (10 * SECOND, false),

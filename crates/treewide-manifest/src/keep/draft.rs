@@ -102,6 +102,7 @@ impl Draft {
                 Some(true) if path.symlink_metadata().is_err() => {
                     return Err(Error::refused(&index, Loss::NoList));
                 }
+                Some(true) if !has_index => return Err(Error::refused(&index, Loss::NoIndex)),
                 _ => {}
             }
         }

@@ -1,7 +1,6 @@
 //! Compares the outputs of a run with its inputs before anything is read: an output is never an input.
 
 use crate::error::Error;
-use crate::format::list::Line;
 use crate::format::manifest::{Manifest, index_path};
 use crate::format::name;
 use crate::keep::draft::is_index;
@@ -127,9 +126,10 @@ fn is_listed(place: &Place, manifest: &Manifest, dir: &Path) -> Result<bool, Err
     if names.is_empty() {
         return Ok(false);
     }
-    let (mut lines, mut line) = (manifest.list().lines(), Line::empty());
-    while lines.next(&mut line)? {
-        if names.iter().any(|name| line.name == **name) {
+    // Also names that a list cannot have.
+    for record in manifest.records()? {
+        let record = record?;
+        if names.iter().any(|name| *record.bare() == **name) {
             return Ok(true);
         }
     }

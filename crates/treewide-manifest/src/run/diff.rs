@@ -3,15 +3,14 @@
 use crate::ahead::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest};
-use crate::format::record::{FileRecord, Record, What};
-use crate::format::trust::Key;
+use crate::format::record::{Facts, FileRecord, Record, What};
 use crate::format::xattrs::{self, Xattrs};
 use crate::run::judge::{Judge, other_content};
 use crate::run::known::Known;
 use crate::run::verdict::{Change, Finding, Report, Verdict};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
-use treewide_files::{Cancel, Stamp};
+use treewide_files::Cancel;
 
 /// Compares `old` with `new`. `each` gets the verdict on every path; removed and added paths come last.
 ///
@@ -112,36 +111,27 @@ fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
 }
 
 /// The verdict on two contents of one file.
-fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
-    let Some((old, new)) = old.facts.as_ref().zip(new.facts.as_ref()) else {
+pub(crate) fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
+    let seen = |it: &FileRecord| it.facts.as_ref().and_then(Facts::seen).copied();
+    let (Some(facts), Some((was, is))) = (&old.facts, seen(old).zip(seen(new))) else {
         return Verdict::Changed(Change::Content { untimed: true });
     };
-    let both = old.seen().zip(new.seen()).filter(|_| old.bytes == new.bytes);
-    other_content(old, both.and_then(|(old, new)| old.moved_to(new)))
+    let is_as_long = new.facts.as_ref().is_some_and(|it| it.bytes == facts.bytes);
+    other_content(facts, is_as_long.then(|| was.moved_to(&is)).flatten())
 }
 
-fn key(record: &Record) -> Option<(u64, &Key)> {
+pub(crate) fn inode(record: &Record) -> Option<u64> {
     let What::File(FileRecord { facts: Some(facts), .. }) = &record.what else { return None };
-    Some((facts.bytes, facts.seen()?))
+    facts.seen()?.inode
 }
 
-fn inode(record: &Record) -> Option<u64> {
-    key(record)?.1.inode
-}
-
-/// The verdict on a file that has the numbers of another name, as [`Known::of_another`] finds it for files.
+/// The verdict on a file that has the numbers of another name.
 fn of_another(
     known: &mut Known<'_>,
     new: &Record,
     judge: &mut Judge<'_>,
 ) -> Result<Option<Verdict>, Error> {
-    let (What::File(file), Some((len, key))) = (&new.what, key(new)) else { return Ok(None) };
-    let Some(inode) = key.inode else { return Ok(None) };
-    let (mtime, ctime) = (Some(key.mtime), Some(key.ctime));
-    let device = key.device.unwrap_or(0);
-    let stamp = Stamp { len, mtime, ctime, inode, device, mode: 0, links: 1, is_file: true };
-    let found = known.of_another(&new.name, &stamp, &file.digest)?;
-    Ok(found.map(|(verdict, from)| {
+    Ok(known.of_record(new)?.map(|(verdict, from)| {
         judge.moves.doubted(&from.name);
         verdict
     }))

@@ -65,6 +65,8 @@ pub(crate) struct Guard<'a> {
     accepted: Accepted,
     /// Files and others.
     all: [Found; 2],
+    /// Recorded files in whose place something else is.
+    replaced: u64,
     mounts: Vec<Place>,
 }
 
@@ -79,24 +81,56 @@ struct Place {
     found: [Found; 2],
 }
 
+/// How a file at a recorded name is like the recorded one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Like {
+    /// It is the one: its content is as recorded, and so is its inode or device, or neither was recorded.
+    Itself,
+    /// It has its content, and is elsewhere: a copy, or one of many files with that content (`README`).
+    Copy,
+    /// It has other content on the disk that was recorded, as a file that someone edited, or cannot be looked at.
+    Here,
+    /// It has other content on another disk.
+    Other,
+    /// It has other content, and no inode or device was recorded.
+    Unnumbered,
+}
+
 /// Recorded paths that are there, and that are gone.
 #[derive(Clone, Copy, Debug, Default)]
-struct Found {
+pub(crate) struct Found {
     there: u64,
-    gone: u64,
-    /// Whether one of them is known again by more than its name, as other directories may have that name (`README`).
+    pub(crate) gone: u64,
+    /// Of those that are there, how many have the recorded content.
+    copies: u64,
+    /// Whether one of them is on the disk that was recorded.
+    is_here: bool,
+    has_numbers: bool,
+    /// Whether one of them is known again by more than its name, as other directories may have that name.
     is_known: bool,
 }
 
 impl Found {
-    fn add(&mut self, there: u64, is_known: bool) {
-        self.there += there;
-        self.is_known |= is_known;
+    pub(crate) fn add(&mut self, files: u64, like: Like) {
+        self.there += files;
+        self.copies += if matches!(like, Like::Itself | Like::Copy) { files } else { 0 };
+        self.is_here |= matches!(like, Like::Itself | Like::Here);
+        self.has_numbers |= like != Like::Unnumbered;
+        self.is_known |= like == Like::Itself;
     }
 
-    /// Whether the tree is another one.
-    fn is_other(self) -> bool {
-        self.gone > self.there && !self.is_known
+    /// Whether the tree is another one: most of it is gone, or all that is there is elsewhere, and is not a copy of most.
+    pub(crate) fn is_other(self) -> bool {
+        let all = self.there + self.gone;
+        // One file that has no number may be the one that someone edited.
+        let is_enough = all > 1 || all > 0 && self.has_numbers;
+        let is_elsewhere = is_enough && !self.is_here && self.copies <= self.gone;
+        !self.is_known && (self.gone > self.there || is_elsewhere)
+    }
+
+    /// The same below a place where something was mounted and is not, or the reverse: only a whole copy is no other tree.
+    fn is_hidden(self) -> bool {
+        !self.is_known && self.there + self.gone > 0 && (self.gone > 0 || self.copies == 0)
     }
 }
 
@@ -110,7 +144,8 @@ impl<'a> Guard<'a> {
         dir: &'a Path,
         accepted: Accepted,
     ) -> Result<Self, Error> {
-        let mut guard = Self { old, dir, accepted, all: Default::default(), mounts: Vec::new() };
+        let (all, mounts) = (Default::default(), Vec::new());
+        let mut guard = Self { old, dir, accepted, all, replaced: 0, mounts };
         let Some(old) = old else { return Ok(guard) };
         let list = old.list();
         match old.index() {
@@ -137,6 +172,10 @@ impl<'a> Guard<'a> {
                 }),
             }
         }
+        // The end of a link that is followed is no such place.
+        for place in guard.mounts.iter_mut().filter(|it| !it.is_mounted) {
+            place.is_mounted = is_on_another_device(dir, &place.name);
+        }
         if !accepted.empty
             && let Some((listed, there)) = other_names(old, dir)?
         {
@@ -145,19 +184,17 @@ impl<'a> Guard<'a> {
         Ok(guard)
     }
 
-    /// A record whose path is there, or cannot be looked at. `is_known` says whether it is [the one](is_as_it_was) that was recorded.
-    pub(crate) fn found(&mut self, record: &Record, is_known: bool) {
+    /// A record whose path is there, or cannot be looked at, and how it is [like](like) what was recorded.
+    pub(crate) fn found(&mut self, record: &Record, like: Like) {
         let at = usize::from(record.kind() != Type::File);
-        self.all[at].add(1, is_known);
+        // The numbers are in the index that is damaged.
+        let is_accepted = self.accepted.damage && like == Like::Unnumbered;
+        let like = if is_accepted { Like::Here } else { like };
+        self.all[at].add(1, like);
         // A directory is known by its name alone.
-        let is_known = is_known && record.kind() != Type::Directory;
+        let like = if record.kind() == Type::Directory { Like::Here } else { like };
         for place in self.mounts.iter_mut().filter(|it| it.has(&record.name)) {
-            place.found[at].add(1, is_known);
-        }
-        // What is in the place of a file whose disk is off is another file.
-        for place in self.mounts.iter_mut().filter(|it| it.is(&record.name)) {
-            let is_other = !is_known && place.was_mounted && !place.is_mounted;
-            place.found[0].gone += u64::from(is_other);
+            place.found[at].add(1, like);
         }
     }
 
@@ -170,9 +207,14 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Files that are there under other names. `is_known` says whether one of them is the one that was recorded.
-    pub(crate) fn moved(&mut self, files: u64, is_known: bool) {
-        self.all[0].add(files, is_known);
+    /// A record in whose place there is something of another type.
+    pub(crate) fn replaced(&mut self, record: &Record) {
+        self.replaced += u64::from(record.kind() == Type::File);
+    }
+
+    /// Files that are there under other names.
+    pub(crate) fn moved(&mut self, files: u64, like: Like) {
+        self.all[0].add(files, like);
     }
 
     /// The index turned out to be damaged.
@@ -194,7 +236,9 @@ impl<'a> Guard<'a> {
             let is_file = finding.kind == Type::File;
             match finding.verdict.class() {
                 Class::Removed => self.gone(&finding.name, is_file),
-                Class::Moved | Class::Renamed if is_file => self.moved(1, by_content),
+                Class::Moved | Class::Renamed if is_file => {
+                    self.moved(1, if by_content { Like::Itself } else { Like::Copy });
+                }
                 _ => {}
             }
         }
@@ -208,7 +252,7 @@ impl<'a> Guard<'a> {
         if !self.accepted.empty {
             let has_none = files.gone + files.there + others.there == 0 && others.gone > 0;
             if files.is_other() || has_none {
-                return refused(Loss::Everything(files.gone.max(others.gone)));
+                return refused(Loss::Everything((files.there + files.gone).max(others.gone)));
             }
             if let Some(place) = self.mounts.iter().find(|it| it.is_other()) {
                 let at = name::path(&place.name);
@@ -217,20 +261,19 @@ impl<'a> Guard<'a> {
             }
         }
         match self.accepted.removed {
-            Some(limit) if !limit.allows(files.gone, files.there + files.gone) => {
-                refused(Loss::Removed(files.gone, files.there + files.gone))
+            Some(limit) => {
+                let (lost, rest) = (files.gone + self.replaced, files.there);
+                let is_allowed = limit.allows(lost, lost + rest);
+                if is_allowed { Ok(()) } else { refused(Loss::Removed(lost, lost + rest)) }
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
     /// The places of the old manifest where something is mounted still.
     pub(crate) fn mounts(&self) -> impl Iterator<Item = &[u8]> {
         let is_mount = |it: &&Place| {
-            let path = self.dir.join(name::path(&it.name));
-            let device = |path: &Path| Stamp::at(path, true).ok().map(|it| it.device);
-            let is_mounted = || path.parent().is_some_and(|parent| device(parent) != device(&path));
-            it.was_mounted && it.found[0].there > 0 && is_mounted()
+            it.was_mounted && it.found[0].there > 0 && is_on_another_device(self.dir, &it.name)
         };
         self.mounts.iter().filter(is_mount).map(|it| &it.name[..it.name.len() - 1])
     }
@@ -241,36 +284,61 @@ impl Place {
         Self { name, was_mounted: true, is_mounted: false, found: Default::default() }
     }
 
-    /// Whether it is this file.
-    fn is(&self, name: &[u8]) -> bool {
-        self.name.strip_suffix(b"/") == Some(name)
-    }
-
+    /// Whether it is this file, or it is a directory with this path.
     fn has(&self, name: &[u8]) -> bool {
-        name.starts_with(&self.name) && *name != self.name
+        let is_it = self.name.strip_suffix(b"/") == Some(name);
+        is_it || name.starts_with(&self.name) && *name != self.name
     }
 
     fn is_other(&self) -> bool {
         let [files, others] = self.found;
-        if files.there + files.gone > 0 { files.is_other() } else { others.is_other() }
+        match files.there + files.gone {
+            0 => others.is_other(),
+            _ if self.was_mounted != self.is_mounted => files.is_hidden(),
+            _ => files.is_other(),
+        }
     }
 }
 
-/// Whether a file is the one that was recorded, and not another one of its name. Inode and device say so, or one of them and the
-/// content: where a disk is off, there may be a file of the same content in its place (`README`). Empty files are all alike.
-pub(crate) fn is_as_it_was(
+fn is_on_another_device(dir: &Path, name: &[u8]) -> bool {
+    let path = dir.join(name::path(name.strip_suffix(b"/").unwrap_or(name)));
+    let device = |path: &Path| Stamp::at(path, true).ok().map(|it| it.device);
+    let parent = path.parent().and_then(device);
+    device(&path).zip(parent).is_some_and(|(it, parent)| it != parent)
+}
+
+/// How a file is like the one that was recorded. Its inode and device alone say nothing: another disk in the same slot has the same ones.
+pub(crate) fn like(was: &FileRecord, has_content: bool, [inode, device]: [Option<u64>; 2]) -> Like {
+    let seen = was.facts.as_ref().and_then(Facts::seen);
+    let same = |was: Option<u64>, is: Option<u64>| was.zip(is).map(|(was, is)| was == is);
+    let same_inode = seen.and_then(|seen| same(seen.inode, inode));
+    let same_device = seen.and_then(|seen| same(seen.device, device));
+    let has_one = same_inode == Some(true) || same_device == Some(true);
+    match (has_content, same_inode.or(same_device)) {
+        (true, None) => Like::Itself,
+        (true, _) if has_one => Like::Itself,
+        (true, _) => Like::Copy,
+        (false, None) => Like::Unnumbered,
+        // Where devices do not last, any may be the one.
+        (false, _) if same_device != Some(false) => Like::Here,
+        (false, _) => Like::Other,
+    }
+}
+
+/// The same of a file that was read.
+pub(crate) fn like_read(
     was: &FileRecord,
     digest: &[u8; treewide::OUT_LEN],
     bytes: u64,
-    [inode, device]: [Option<u64>; 2],
-) -> bool {
-    let has_content = bytes > 0 && treewide_files::digest::equal(&was.digest, digest);
-    let Some(seen) = was.facts.as_ref().and_then(Facts::seen) else { return has_content };
-    let same = |was: Option<u64>, is: Option<u64>| was.zip(is).map(|(was, is)| was == is);
-    match [same(seen.inode, inode), same(seen.device, device)] {
-        [Some(true), Some(true)] => true,
-        [Some(true), _] | [_, Some(true)] | [None, None] => has_content,
-        _ => false,
+    numbers: [Option<u64>; 2],
+) -> Like {
+    match like(was, treewide_files::digest::equal(&was.digest, digest), numbers) {
+        // Empty files are all alike.
+        Like::Itself if bytes == 0 => match like(was, false, numbers) {
+            Like::Here => Like::Here,
+            _ => Like::Copy,
+        },
+        like => like,
     }
 }
 
@@ -318,6 +386,33 @@ fn other_names(old: &Manifest, dir: &Path) -> Result<Option<Names>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tree_is_another_one_by_what_is_there() {
+        use Like::{Copy, Here, Itself, Other, Unnumbered};
+        for (there, gone, is_other, is_hidden) in [
+            (&[Itself][..], 9, false, false),
+            (&[Here], 9, true, true),
+            (&[Here], 1, false, true),
+            (&[Here, Here], 0, false, true),
+            // Copies on another disk, as long as more of them are there than gone.
+            (&[Copy, Copy, Other], 1, false, true),
+            (&[Copy, Other], 0, false, false),
+            (&[Copy], 1, true, true),
+            (&[Other], 0, true, true),
+            (&[Other, Other, Here], 1, false, true),
+            // One file without a number may be edited.
+            (&[Unnumbered], 0, false, true),
+            (&[Unnumbered, Unnumbered], 0, true, true),
+            (&[Unnumbered], 1, true, true),
+            (&[], 1, true, true),
+            (&[], 0, false, false),
+        ] {
+            let mut found = Found { gone, ..Found::default() };
+            there.iter().for_each(|like| found.add(1, *like));
+            assert_eq!((found.is_other(), found.is_hidden()), (is_other, is_hidden), "{found:?}");
+        }
+    }
 
     #[test]
     fn limit_is_a_percentage_or_a_number() {

@@ -108,6 +108,20 @@ impl<'a> Known<'a> {
         };
         Ok(found.filter(|it| it.1.name != name).map(suspect))
     }
+
+    /// The same of a file that another manifest records.
+    pub(crate) fn of_record(&mut self, new: &Record) -> Result<Option<(Verdict, Record)>, Error> {
+        let What::File(FileRecord { digest, facts: Some(facts) }) = &new.what else {
+            return Ok(None);
+        };
+        let Some((key, inode)) = facts.seen().and_then(|it| Some((it, it.inode?))) else {
+            return Ok(None);
+        };
+        let (mtime, ctime, len) = (Some(key.mtime), Some(key.ctime), facts.bytes);
+        let device = key.device.unwrap_or(0);
+        let stamp = Stamp { len, mtime, ctime, inode, device, mode: 0, links: 1, is_file: true };
+        self.of_another(&new.name, &stamp, digest)
+    }
 }
 
 fn numbers_of(old: &Manifest) -> Result<Numbers, Error> {

@@ -4,11 +4,14 @@ use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest, Records};
 use crate::format::name;
 use crate::format::record::{Record, Type, What};
+use crate::format::rules::{Globs, Rules};
 use crate::keep::draft::Draft;
 use crate::loss::Loss;
-use crate::run::guard::{Accepted, Guard, is_as_it_was};
+use crate::run::diff::{content, inode};
+use crate::run::guard::{Accepted, Guard, Like, like_read};
 use crate::run::judge::is_cut_off;
 use crate::run::known::Known;
+use crate::run::verdict::Verdict;
 use crate::tree::beneath::Beneath;
 use std::path::Path;
 
@@ -49,6 +52,19 @@ pub(crate) struct Replaced<'a> {
     unread: Vec<Vec<u8>>,
     /// A record that would be lost for that.
     lost: Option<Record>,
+    /// A file whose digest would be lost, although nothing shows that someone wants its content, and how it differs.
+    doubt: Option<(Vec<u8>, String)>,
+    /// Files whose new content is accepted.
+    accept_rot: &'a Globs,
+    /// Recorded paths that are there, and that the new rules leave out.
+    left_out: u64,
+}
+
+/// What the new manifest lacks on purpose.
+#[derive(Debug)]
+pub(crate) struct Dropped {
+    pub(crate) left_out: u64,
+    pub(crate) facts: Vec<&'static str>,
 }
 
 impl<'a> Replaced<'a> {
@@ -57,7 +73,7 @@ impl<'a> Replaced<'a> {
     pub(crate) fn new(
         manifest: &'a Manifest,
         dir: &'a Path,
-        accepted: Accepted,
+        (accepted, accept_rot): (Accepted, &'a Globs),
         follows: bool,
     ) -> Result<Self, Error> {
         Ok(Self {
@@ -71,6 +87,9 @@ impl<'a> Replaced<'a> {
             follows,
             unread: Vec::new(),
             lost: None,
+            doubt: None,
+            accept_rot,
+            left_out: 0,
         })
     }
 
@@ -86,6 +105,7 @@ impl<'a> Replaced<'a> {
         is_left_out: impl Fn(&Record) -> bool,
     ) -> Result<(), Error> {
         let was = self.skip_to(Some(&new.name), is_left_out)?;
+        self.look_for_doubt(was.as_ref(), new)?;
         let seen = match &new.what {
             What::File(is) => {
                 is.facts.as_ref().and_then(|facts| Some((facts.bytes, facts.seen()?)))
@@ -99,7 +119,7 @@ impl<'a> Replaced<'a> {
                     && bytes > 0
                     && self.known.has_content(seen.inode, Some(seen.mtime), &is.digest)?
                 {
-                    self.guard.moved(1, true);
+                    self.guard.moved(1, Like::Itself);
                 }
             }
             (None, _) => {}
@@ -107,20 +127,51 @@ impl<'a> Replaced<'a> {
             (Some(was), What::File(is)) => {
                 let numbers = seen.map_or([None; 2], |(_, seen)| [seen.inode, seen.device]);
                 let bytes = is.facts.as_ref().map_or(0, |facts| facts.bytes);
-                let is_known = matches!(&was.what, What::File(was) if is_as_it_was(was, &is.digest, bytes, numbers));
-                self.guard.found(&was, is_known);
+                let like = match &was.what {
+                    What::File(was) => like_read(was, &is.digest, bytes, numbers),
+                    _ => Like::Here,
+                };
+                self.guard.found(&was, like);
             }
-            (Some(was), _) if was.kind() == new.kind() => self.guard.found(&was, true),
-            (Some(_), _) => {}
+            (Some(was), _) if was.kind() == new.kind() => self.guard.found(&was, Like::Itself),
+            (Some(was), _) => self.guard.replaced(&was),
         }
         Ok(())
     }
 
-    /// After the last record: whether the new manifest loses anything.
+    /// Judges new content as an update of this manifest would.
+    fn look_for_doubt(&mut self, was: Option<&Record>, new: &Record) -> Result<(), Error> {
+        let What::File(is) = &new.what else { return Ok(()) };
+        let verdict = match was.map(|it| (&it.what, it)) {
+            Some((What::File(was), _)) if was.digest == is.digest => return Ok(()),
+            // The digest is that of another manifest.
+            Some((What::File(_), was)) if self.unread.contains(&new.name) => {
+                self.lost.get_or_insert_with(|| was.clone());
+                return Ok(());
+            }
+            Some((What::File(file), was)) => match content(file, is) {
+                verdict if verdict.is_doubtful() || inode(was) == inode(new) => Some(verdict),
+                verdict => Some(self.known.of_record(new)?.map_or(verdict, |it| it.0)),
+            },
+            _ => self.known.of_record(new)?.map(|it| it.0),
+        };
+        if let Some(verdict) = verdict.filter(Verdict::is_doubtful)
+            && !self.accept_rot.cover(&new.name, false)
+        {
+            self.doubt.get_or_insert_with(|| (new.name.clone(), verdict.detail()));
+        }
+        Ok(())
+    }
+
+    /// After the last record: whether the new manifest loses anything. What it lacks on purpose.
     ///
     /// # Errors
     /// If it does.
-    pub(crate) fn end(mut self, is_left_out: impl Fn(&Record) -> bool) -> Result<(), Error> {
+    pub(crate) fn end(
+        mut self,
+        rules: &Rules,
+        is_left_out: impl Fn(&Record) -> bool,
+    ) -> Result<Dropped, Error> {
         self.skip_to(None, is_left_out)?;
         let list = self.manifest.list().path();
         if let Some(lost) = self.lost.filter(|_| !self.accepted.empty) {
@@ -130,7 +181,18 @@ impl<'a> Replaced<'a> {
             ErrorKind::Refused(Loss::Everything(gone)) => Error::refused(list, Loss::Other(*gone)),
             _ => error,
         };
-        self.guard.check().map_err(other)
+        self.guard.check().map_err(other)?;
+        if let Some((name, detail)) = self.doubt.filter(|_| !self.accepted.damage) {
+            return Err(Error::refused(list, Loss::Doubt(name::path(&name), detail)));
+        }
+        let old = self.manifest.rules();
+        let facts = [
+            (old.modes && !rules.modes, "permission bits"),
+            (old.xattrs > rules.xattrs, "extended attributes"),
+            (old.exclude.iter().any(|it| !rules.exclude.contains(it)), "rules of exclusion"),
+        ];
+        let facts = facts.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
+        Ok(Dropped { left_out: self.left_out, facts })
     }
 
     /// Passes the records up to this name. The one that has it.
@@ -172,13 +234,13 @@ impl<'a> Replaced<'a> {
         match there {
             _ if self.unread.iter().any(|it| is_in(it)) => self.lose(record),
             Err(_) => self.lose(record),
-            Ok(Some(kind)) if kind == record.kind() && is_left_out(&record) => {}
+            Ok(Some(kind)) if kind == record.kind() && is_left_out(&record) => self.left_out += 1,
             Ok(_) => self.guard.gone(&record.name, record.kind() == Type::File),
         }
     }
 
     fn lose(&mut self, record: Record) {
-        self.guard.found(&record, false);
+        self.guard.found(&record, Like::Here);
         self.lost.get_or_insert(record);
     }
 }

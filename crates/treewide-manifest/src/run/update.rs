@@ -18,7 +18,7 @@ use crate::keep::journal::Taken;
 use crate::keep::long_files::{self, LongFiles, Shared};
 use crate::keep::outboards::{Making, Outboards, Written};
 use crate::keep::places::Places;
-use crate::run::guard::{Accepted, Guard, Limit};
+use crate::run::guard::{Accepted, Guard, Like, Limit};
 use crate::run::join::{About, Join, Note, Policy, Resumed};
 use crate::run::judge::{Judge, Read, observed};
 use crate::run::known::{Known, has_inode};
@@ -26,8 +26,8 @@ use crate::run::moves::about;
 use crate::run::replaced::{self, Replaced};
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
-use crate::run::update::doubt::is_known;
-use crate::run::verdict::{Change, Class, Finding, Report, Verdict};
+use crate::run::update::doubt::like;
+use crate::run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::mounts;
 use crate::tree::scan::{Own, Scan};
@@ -177,7 +177,8 @@ impl Update {
         }
         let guard = Guard::new(old, dir, self.accepted)?;
         let there = replaced::at(&draft, old, self.accepted)?;
-        let replaced = there.as_ref().map(|it| Replaced::new(it, dir, self.accepted, rules.follow));
+        let accepted = (self.accepted, &self.accept_rot);
+        let replaced = there.as_ref().map(|it| Replaced::new(it, dir, accepted, rules.follow));
         let replaced = replaced.transpose()?;
         let mut draft = draft;
         let (from, piece) = self.long.unwrap_or(long_files::USUAL);
@@ -391,14 +392,18 @@ impl<'a> Run<'a> {
             (Err(error), record) if Judge::is_gone(&error) => {
                 return record.map_or(Ok(()), |it| self.note(Note::Gone(*it, Ok(None)), judge));
             }
-            (Ok(read), record) => (read, record),
-            (Err(error), Some(record)) => {
-                return self.keep(*record, Judge::failure(&error), judge);
-            }
-            (Err(error), None) => {
-                let name = name::relative(&task.path, self.guard.dir);
-                self.unread(&name, Type::File, Judge::failure(&error), judge);
-                return Ok(());
+            (Ok(read), record) if read.stamp.is_some() => (read, record),
+            (read, record) => {
+                // The digest of a file that changed each time is that of no content that it had.
+                let verdict = read.err().map_or(Verdict::Changing, |it| Judge::failure(&it));
+                return match record {
+                    Some(record) => self.keep(*record, verdict, judge),
+                    None => {
+                        let name = name::relative(&task.path, self.guard.dir);
+                        self.unread(&name, Type::File, verdict, judge);
+                        Ok(())
+                    }
+                };
             }
         };
         let what = What::File(self.recorded(&read, moment));
@@ -412,15 +417,14 @@ impl<'a> Run<'a> {
                         && read.bytes > 0
                         && self.known.has_content(Some(stamp.inode), stamp.mtime, &read.digest)?
                     {
-                        self.guard.moved(0, true);
+                        self.guard.moved(0, Like::Itself);
                     }
-                    self.new_file(&new, &read, judge);
+                    self.added(&new, judge);
                 }
             }
             return self.write(&new);
         };
-        self.guard
-            .found(&record, read.stamp.as_ref().is_some_and(|it| is_known(&record, &read, it)));
+        self.guard.found(&record, like(&record, &read));
         let was = record.kind();
         let mut new = Record::new(record.name, what);
         match record.what {
@@ -442,6 +446,10 @@ impl<'a> Run<'a> {
                     judge.report.files_kept += 1;
                 }
                 let mut finding = about(&new.name, Type::File, verdict);
+                if read.facts.is_some() {
+                    // A run before this one has read it.
+                    finding.evidence = finding.evidence.map(|_| Evidence::Metadata);
+                }
                 if finding.verdict.is_doubtful() {
                     let outboards = self.update.outboards.as_ref();
                     let place = (&*task.path, task.kind);
@@ -451,18 +459,11 @@ impl<'a> Run<'a> {
                 }
                 judge.tell(finding);
             }
-            What::Unknown(_) => self.new_file(&new, &read, judge),
+            What::Unknown(_) => self.added(&new, judge),
             _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),
         }
         new.xattrs = read.xattrs;
         self.write(&new)
-    }
-
-    fn new_file(&mut self, new: &Record, read: &Read, judge: &mut Judge<'_>) {
-        match read.stamp {
-            Some(_) => self.added(new, judge),
-            None => judge.tell(about(&new.name, Type::File, Verdict::Changing)),
-        }
     }
 
     /// What is recorded of a file that was read.
@@ -498,7 +499,7 @@ impl<'a> Run<'a> {
     fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
         match note {
             Note::Unread(record) => {
-                self.guard.found(&record, true);
+                self.guard.found(&record, Like::Itself);
                 self.write(&record)?;
                 judge.unread(record);
                 Ok(())
@@ -509,8 +510,9 @@ impl<'a> Run<'a> {
                 if let Verdict::Unreadable(_) = verdict {
                     return self.keep(record, verdict, judge);
                 }
-                if record.kind() == entry.kind() {
-                    self.guard.found(&record, true);
+                match record.kind() == entry.kind() {
+                    true => self.guard.found(&record, Like::Itself),
+                    false => self.guard.replaced(&record),
                 }
                 let now = now.or_else(|| observed(&entry, self.rules).ok());
                 judge.tell(about(entry.name(), entry.kind(), verdict));
@@ -522,10 +524,15 @@ impl<'a> Run<'a> {
                 judge.report.uncovered += 1;
                 Ok(())
             }
-            Note::Gone(record, there) => match judge.gone(record.clone(), there) {
-                Some(Verdict::Unreadable(_)) => self.write(&record),
-                _ => Ok(()),
-            },
+            Note::Gone(record, there) => {
+                if matches!(there, Ok(Some(there)) if there != record.kind()) {
+                    self.guard.replaced(&record);
+                }
+                match judge.gone(record.clone(), there) {
+                    Some(Verdict::Unreadable(_)) => self.write(&record),
+                    _ => Ok(()),
+                }
+            }
             Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
             Note::New(entry) => match observed(&entry, self.rules) {
                 Ok(record) => {

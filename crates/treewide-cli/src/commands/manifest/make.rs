@@ -84,7 +84,7 @@ pub(crate) struct SnapshotArgs {
     #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Replace a manifest although it is damaged
+    /// Replace a manifest although it is damaged, or has other digests of files that may have rotted since
     #[arg(long, help_heading = "Verdict")]
     accept_damage: bool,
 
@@ -227,6 +227,13 @@ impl WithArgs {
                 console.say(&format!(
                     "{left_out} not covered any more by the rules, and not in the new manifest"
                 ));
+            }
+            if !report.dropped.is_empty() {
+                let text = format!(
+                    "the manifest that was here had {}, and the new one has not",
+                    report.dropped.join(" and ")
+                );
+                console.about(path, text);
             }
             self.say(&console, old.is_some(), path, &report, &totals);
             if let Some(budget) = budget {

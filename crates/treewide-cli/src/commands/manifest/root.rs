@@ -28,40 +28,49 @@ pub(super) fn list_of(dir: &Path) -> anyhow::Result<PathBuf> {
     Ok(full.with_file_name(name))
 }
 
-/// The directory that the manifest is compared with if none is named: the one of its name next to it, or else `.`. It must
-/// have anything that the manifest has. Else another tree would pass for one that was emptied and filled, and `update` would
-/// record it.
+/// The directory that the manifest is compared with if none is named: the one of its name next to it or, if there is none, `.`. It
+/// must have anything that the manifest has, and `.` half of it. Else another tree would pass for one that was emptied and filled, and
+/// `update` would record it.
 pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
     let list = manifest.list().path();
     let named = list.extension().filter(|it| *it == ENDING).map(|_| list.with_extension(""));
     let named = named.filter(|dir| dir.is_dir());
-    let all: Vec<PathBuf> = named.into_iter().chain([PathBuf::from(".")]).collect();
-    let (mut missing, mut has_records) = (0, false);
+    let here = Path::new(".");
+    let (mut in_named, mut in_here, mut all) = (0, 0, 0);
     for record in manifest.records()?.take(LOOKED_FOR) {
         let record = record?;
-        has_records = true;
+        all += 1;
         let Ok(name) = os_path(record.bare()) else { continue };
-        let has = |dir: &&PathBuf| dir.join(&name).symlink_metadata().is_ok();
-        if let Some(dir) = all.iter().find(has) {
-            return Ok(dir.clone());
+        let has = |dir: &Path| u64::from(dir.join(&name).symlink_metadata().is_ok());
+        in_named += named.as_deref().map_or(0, has);
+        in_here += has(here);
+        if in_named > 0 {
+            break;
         }
-        missing += 1;
     }
-    if missing > 0 {
-        let here = |dir: &PathBuf| dir.as_os_str() == ".";
-        let dirs: Vec<_> = all
-            .iter()
-            .map(|dir| if here(dir) { "this directory".to_owned() } else { shown(dir) })
-            .collect();
-        bail!(
-            "{}: nothing that it lists is in {} ({missing} looked for); name its directory after it",
-            shown(list),
-            dirs.join(" or ")
-        );
+    match &named {
+        Some(named) if in_named > 0 || all == 0 => return Ok(named.clone()),
+        None if in_here > 0 && in_here * 2 >= all => return Ok(here.to_owned()),
+        _ => {}
     }
-    // No record says whether `.` is it.
-    if !has_records && all.len() == 1 {
-        bail!("{}: lists nothing by which its directory is known; name that after it", shown(list));
+    let list = shown(list);
+    match named {
+        // No record says whether `.` is it.
+        _ if all == 0 => {
+            bail!("{list}: lists nothing by which its directory is known; name that after it")
+        }
+        Some(named) if in_here > 0 => bail!(
+            "{list}: nothing that it lists is in {}, and some of it is in this directory; name the right one after it, or \
+             mount the disk",
+            shown(&named)
+        ),
+        Some(named) => bail!(
+            "{list}: nothing that it lists is in {} ({all} looked for); name its directory after it",
+            shown(&named)
+        ),
+        None => bail!(
+            "{list}: most of what it lists is not in this directory ({} of {all}); name its directory after it",
+            all - in_here
+        ),
     }
-    Ok(all[0].clone())
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
-use crate::run::guard::is_as_it_was;
+use crate::run::guard::{Like, like_read};
 use crate::run::judge::{Judge, Read};
 use crate::run::moves::about;
 use crate::run::update::Run;
@@ -40,7 +40,10 @@ impl Run<'_> {
                 None => *facts = Some(Facts::of(0)),
             }
         }
-        self.guard.found(&record, false);
+        self.guard.found(&record, Like::Here);
+        if let Some(replaced) = &mut self.replaced {
+            replaced.unread(record.bare());
+        }
         judge.record(&record, verdict);
         if matches!(record.what, What::Unknown(_)) { Ok(()) } else { self.write(&record) }
     }
@@ -82,8 +85,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether the file is [the one](is_as_it_was) that was recorded.
-pub(super) fn is_known(record: &Record, read: &Read, stamp: &Stamp) -> bool {
-    let What::File(was) = &record.what else { return false };
-    is_as_it_was(was, &read.digest, read.bytes, [Some(stamp.inode), Some(stamp.device)])
+/// How the file is like the one that was recorded.
+pub(super) fn like(record: &Record, read: &Read) -> Like {
+    let (What::File(was), Some(stamp)) = (&record.what, &read.stamp) else { return Like::Here };
+    like_read(was, &read.digest, read.bytes, [Some(stamp.inode), Some(stamp.device)])
 }

@@ -1,0 +1,200 @@
+//! Disks that are off although a file of a recorded name is there, and trees that have only the names.
+
+use crate::guards::Case;
+use crate::support::{is_root, skip};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Commands that write `p.b3`, or that say how a directory is.
+const UPDATES: [&str; 3] = ["update p.b3 t", "update --full p.b3 t", "scrub p.b3 t"];
+
+fn run(program: &str, args: &[&str], at: &Path) -> bool {
+    Command::new(program).args(args).arg(at).status().is_ok_and(|it| it.success())
+}
+
+/// A file system in memory, mounted there. `false` where that cannot be.
+fn mount(at: &Path) -> bool {
+    fs::create_dir_all(at).unwrap();
+    is_root() && run("mount", &["-t", "tmpfs", "tmpfs"], at)
+}
+
+/// A README in the mount point is half of what was on the disk, or has the same content.
+#[test]
+fn disk_that_is_off_is_not_known_by_half_of_its_names() {
+    let case = Case::new();
+    let at = case.folder.join("t/disk");
+    if !mount(&at) {
+        return skip("a mount that is missing", "nothing can be mounted here");
+    }
+    for name in ["README", "big"] {
+        fs::write(at.join(name), name).unwrap();
+    }
+    case.run("update p.b3 t").is_code(0);
+    assert!(run("umount", &[], &at));
+    for content in ["mount me", "README"] {
+        fs::write(at.join("README"), content).unwrap();
+        for command in UPDATES.into_iter().chain(["snapshot t -o p.b3"]) {
+            let says = ["recorded below disk", "mount it", "nothing was written", "--allow-empty"];
+            case.keeps(3, command, &says);
+        }
+    }
+    // A copy that has all is no other tree, also one that someone went on with.
+    fs::write(at.join("big"), "big").unwrap();
+    case.run("update p.b3 t").is_code(0);
+}
+
+#[test]
+fn mount_that_hides_a_part_is_not_recorded() {
+    let case = Case::new();
+    case.folder.write("t/d/a", "a");
+    case.run("update p.b3 t").is_code(0);
+    let at = case.folder.join("t/d");
+    if !mount(&at) {
+        return skip("a mount that hides files", "nothing can be mounted here");
+    }
+    fs::write(at.join("a"), "another a").unwrap();
+    for command in UPDATES {
+        case.keeps(3, command, &["recorded below d", "unmount it", "--allow-empty"]);
+    }
+    assert!(run("umount", &[], &at));
+    case.run("update p.b3 t").is_code(0);
+}
+
+/// Two disks that are put into one slot.
+struct Slot<'a> {
+    case: &'a Case,
+    device: String,
+}
+
+impl<'a> Slot<'a> {
+    /// `None` where that cannot be.
+    fn new(case: &'a Case) -> Option<Self> {
+        for image in ["one", "two"] {
+            let path = case.folder.join(image);
+            fs::File::create(&path).ok()?.set_len(8 << 20).ok()?;
+            run("/sbin/mkfs.ext4", &["-qF"], &path).then_some(())?;
+        }
+        fs::create_dir(case.folder.join("slot")).ok()?;
+        let free = Command::new("losetup").arg("-f").output().ok().filter(|_| is_root())?;
+        let device = String::from_utf8(free.stdout).ok()?.trim().to_owned();
+        let slot = Self { case, device };
+        slot.put("one").then_some(slot)
+    }
+
+    fn put(&self, image: &str) -> bool {
+        run("losetup", &[&self.device], &self.case.folder.join(image))
+            && run("mount", &[&self.device], &self.case.folder.join("slot"))
+    }
+
+    fn take(&self) {
+        run("umount", &[], &self.case.folder.join("slot"));
+        run("losetup", &["-d"], Path::new(&self.device));
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.take();
+    }
+}
+
+/// Another disk in the same slot has the same device, and its first file the same inode.
+#[test]
+fn disk_in_the_slot_of_another_one_is_not_that_one() {
+    let case = Case::new();
+    let Some(slot) = Slot::new(&case) else {
+        return skip("two disks", "nothing can be mounted here");
+    };
+    let write = |name: &str, content: &str| case.folder.write(format!("slot/{name}"), content);
+    write("README", "disk one");
+    for at in 1..8 {
+        write(&format!("IMG_{at}"), &format!("photo {at}"));
+    }
+    case.run("snapshot slot -o p.b3 --allow-empty").is_code(0);
+    // Rewritten in place, and gone for the most part, are two things.
+    let says = ["does not have any recorded file as it was", "--allow-empty"];
+    slot.take();
+    // Off: a file in the mount point has the name, or also the content, of one on the disk.
+    for content in ["mount me", "disk one"] {
+        write("README", content);
+        for command in ["update p.b3 slot", "update --full p.b3 slot", "scrub p.b3 slot"] {
+            case.keeps(3, command, &says);
+        }
+    }
+    // Also if it has all names: it is on another device.
+    for at in 1..8 {
+        write(&format!("IMG_{at}"), "other");
+    }
+    write("README", "other");
+    case.keeps(3, "update p.b3 slot", &says);
+    case.keeps(3, "snapshot slot -o p.b3", &["any of its files as it was", "--allow-empty"]);
+    fs::remove_dir_all(case.folder.join("slot")).unwrap();
+    fs::create_dir(case.folder.join("slot")).unwrap();
+    assert!(slot.put("two"));
+    write("README", "disk two");
+    case.keeps(3, "update p.b3 slot", &says);
+    slot.take();
+    assert!(slot.put("one"));
+    // As a job that dumps all of it again does.
+    for at in 1..8 {
+        write(&format!("IMG_{at}"), "another photo");
+    }
+    write("README", "another text");
+    case.run("update p.b3 slot").is_code(0).prints("CHANGED  README");
+}
+
+/// `missing` says what may be wiped.
+#[test]
+fn missing_and_dupes_do_not_believe_a_name_on_a_disk_that_is_off() {
+    let case = Case::new();
+    let Some(slot) = Slot::new(&case) else {
+        return skip("a disk", "nothing can be mounted here");
+    };
+    for at in 1..7 {
+        case.folder.write(format!("slot/f{at}"), format!("photo {at}"));
+    }
+    case.folder.write("slot/README", "hello");
+    case.folder.write("e/README", "hello");
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    case.run("snapshot slot").is_code(0);
+    case.run("missing slot e").is_code(1);
+    slot.take();
+    case.folder.write("slot/README", "hello");
+    for command in ["missing slot e", "missing --names slot e", "dupes slot e"] {
+        let said = case.run(command);
+        said.0.fails(3, &["slot.b3: names README", "on the same disk is there", "mounted"]);
+    }
+}
+
+/// What is there has the names of the list and none of its contents.
+#[test]
+fn tree_that_has_only_the_names_of_a_list_is_not_recorded() {
+    let case = Case::new();
+    case.run("sum -r t -o sums").is_code(0);
+    let plain = case.folder.read("sums").replace("  t/", "  ");
+    case.folder.write("p.b3", plain);
+    fs::remove_file(case.folder.join("p.b3.tw")).unwrap();
+    for name in ["f1", "f2", "d/f3"] {
+        case.folder.write(format!("other/{name}"), "other");
+    }
+    let says = ["does not have any recorded file as it was", "--allow-empty"];
+    case.keeps(3, "update p.b3 other", &says);
+    // One that has is enough.
+    case.folder.write("other/f1", "content of f1");
+    case.run("update p.b3 other").is_code(1).prints("CHANGED  f2");
+}
+
+#[test]
+fn file_that_became_a_link_counts_as_gone_for_max_removed() {
+    let case = Case::new();
+    for name in ["f1", "f2"] {
+        let path = case.folder.join(format!("t/{name}"));
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("nowhere", path).unwrap();
+    }
+    for command in ["update --max-removed 0 p.b3 t", "scrub --max-removed 50% p.b3 t"] {
+        case.keeps(3, command, &["2 of 3 recorded files are gone", "--max-removed continues"]);
+    }
+    case.run("update --max-removed 2 p.b3 t").is_code(0).prints("REPLACED-TYPE f1");
+}
