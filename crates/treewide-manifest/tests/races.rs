@@ -277,7 +277,7 @@ impl Progress for Writing {
     fn hashed(&self, _: u64, bytes: u64) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos();
         if bytes > 0 {
-            fs::write(&self.0, format!("{now:0100000}")).unwrap();
+            fs::write(&self.0, format!("{now:060000}")).unwrap();
         }
     }
 }

@@ -222,6 +222,33 @@ def test_an_index_that_is_damaged_changes_no_list(command):
     assert done.returncode == 1 and Path("list").read_bytes() == before
 
 
+def test_sum_replaces_no_digest_that_may_be_that_of_good_content(command, hashed):
+    names = ["data/a", "data/b"]
+    assert command("sum", *names, "-o", "list").returncode == 0
+    before = [Path(it).read_bytes() for it in ("list", "list.objects", "out/bucket.b3")]
+    flip("data/a")
+    for args in ((*names, "-o", "list"), ("-r", "data", "-o", "out")):
+        done = hashed("sum", *args)
+        assert done.returncode == 3 and "another digest of" in done.stderr and "`update`" in done.stderr, done.stderr
+        assert before == [Path(it).read_bytes() for it in ("list", "list.objects", "out/bucket.b3")]
+    for name in ("list", "out"):
+        assert hashed("verify", "-l", name).returncode == 1
+    # An edit is none.
+    flip("data/a")
+    Path("data/a").write_bytes(b"an edit")
+    assert hashed("sum", *names, "-o", "list").returncode == 0
+    assert hashed("sum", "-r", "data", "-o", "out").returncode == 0
+    for name in ("list", "out"):
+        assert hashed("verify", "-l", name).returncode == 0
+    # Objects that it does not name would be lost.
+    before = Path("list").read_bytes()
+    done = command("sum", "data/c", "-o", "list")
+    assert done.returncode == 3 and "list has 2 objects more" in done.stderr and "--allow-empty" in done.stderr
+    assert Path("list").read_bytes() == before
+    assert command("sum", "data/c", "-o", "list", "--allow-empty").returncode == 0
+    assert list(lists.read("list")) == ["data/c"]
+
+
 # ---- Outputs in the way of inputs ----------------------------------------------------------------
 
 

@@ -328,7 +328,7 @@ fn nothing_is_called_missing_or_equal_where_a_disk_may_be_off() {
     folder.write("t.b3.tw", index);
     fs::rename(folder.join("t"), folder.join("away")).unwrap();
     folder.write("t/another", "one");
-    let off = "t.b3: names a, and neither that file nor another one that was on the same disk is there; see that the disk is mounted";
+    let off = "t.b3: names a, and neither that file nor another one that was on the same disk is there as it was; see that the disk is mounted";
     for args in ["missing t u", "missing u t", "missing t u.b3", "dupes t", "dupes t u"] {
         folder.treewide(args).run().fails(3, &[off]);
     }
@@ -553,7 +553,7 @@ fn files_that_may_have_rotted_are_no_copies() {
     let file = fs::File::options().write(true).open(folder.join("u/x")).unwrap();
     file.set_modified(time).unwrap();
     folder.treewide("update u.b3").run().fails(1, &[]);
-    let cause = "u/x: was not as u.b3 records it";
+    let cause = "u/x: was not found as u.b3 records it";
     let ended = folder.treewide("missing on u.b3").run();
     assert_eq!(ended.text(), "on/b\n");
     ended.fails(3, &[cause, "1 of 1 file missing"]);

@@ -223,7 +223,7 @@ fn verify_and_update_take_the_directory_of_the_same_name() {
     fs::remove_file(folder.join("a")).unwrap();
     let (code, _, stderr) = out(&folder, "verify m.b3");
     assert_eq!(code, Some(3));
-    let said = "m.b3: nothing that it lists is in m or this directory (3 looked for)";
+    let said = "m.b3: nothing that it lists is in m (3 looked for); name its directory";
     assert!(stderr.contains(said), "{stderr}");
 }
 

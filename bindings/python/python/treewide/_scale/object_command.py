@@ -297,6 +297,9 @@ class ObjectCommand:
         if self.command == "sum" and not all(is_known) and os.path.exists(path):
             self.causes.append(f"not all could be hashed, so {path} stays as it was")
             return
+        if self.command == "sum" and (loss := self._loss(path, outcomes)) is not None:
+            self.causes.append(loss)
+            return
         entries = dict(self.entries)
         for url, it in judged.items():
             if it.verdict == "removed":
@@ -318,6 +321,22 @@ class ObjectCommand:
             self.causes.append(f"{why}; --max-removed allows more")
             return
         lists.write(path, entries.values())
+
+    def _loss(self, path: str, outcomes: dict[str, Outcome]) -> str | None:
+        """Return what the list that is there would lose."""
+        if not os.path.exists(path):
+            return None
+        before = lists.read(path)
+        lost = [it for it in before if it not in self.urls]
+        if lost and not self.options.allow_empty:
+            why = f"{path} has {objects_text(len(lost))} more, such as {lost[0]}, so it stays as it was"
+            return f"{why}: name them too, or another list; --allow-empty writes it"
+        for url, outcome in outcomes.items():
+            old = before.get(url)
+            if old is not None and judge(outcome, old, was_read=True).verdict in KEPT:
+                why = f"{path} has another digest of {url}, which may have rotted, so it stays as it was"
+                return f"{why}: `update` keeps the old digest, and accepts the new one"
+        return None
 
     def _tell(self, judged: dict[str, Judged], outcomes: dict[str, Outcome]) -> int:
         options = self.options

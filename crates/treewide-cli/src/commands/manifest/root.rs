@@ -29,48 +29,47 @@ pub(super) fn list_of(dir: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// The directory that the manifest is compared with if none is named: the one of its name next to it or, if there is none, `.`. It
-/// must have anything that the manifest has, and `.` half of it. Else another tree would pass for one that was emptied and filled, and
-/// `update` would record it.
+/// must have anything that the manifest has. Else another tree would pass for one that was emptied and filled, and `update` would
+/// record it.
 pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
     let list = manifest.list().path();
     let named = list.extension().filter(|it| *it == ENDING).map(|_| list.with_extension(""));
     let named = named.filter(|dir| dir.is_dir());
-    let here = Path::new(".");
-    let (mut in_named, mut in_here, mut all) = (0, 0, 0);
+    let here = PathBuf::from(".");
+    let (mut missing, mut has_records, mut is_here_too) = (0, false, false);
     for record in manifest.records()?.take(LOOKED_FOR) {
         let record = record?;
-        all += 1;
+        has_records = true;
         let Ok(name) = os_path(record.bare()) else { continue };
-        let has = |dir: &Path| u64::from(dir.join(&name).symlink_metadata().is_ok());
-        in_named += named.as_deref().map_or(0, has);
-        in_here += has(here);
-        if in_named > 0 {
-            break;
+        let has = |dir: &Path| dir.join(&name).symlink_metadata().is_ok();
+        let dir = named.as_ref().unwrap_or(&here);
+        if has(dir) {
+            return Ok(dir.clone());
         }
-    }
-    match &named {
-        Some(named) if in_named > 0 || all == 0 => return Ok(named.clone()),
-        None if in_here > 0 && in_here * 2 >= all => return Ok(here.to_owned()),
-        _ => {}
+        is_here_too |= has(&here);
+        missing += 1;
     }
     let list = shown(list);
     match named {
+        Some(named) if missing > 0 => {
+            let dir = shown(&named);
+            if is_here_too {
+                bail!(
+                    "{list}: nothing that it lists is in {dir}, and something is in this directory; mount the disk, or name the \
+                     right directory after it"
+                );
+            }
+            bail!(
+                "{list}: nothing that it lists is in {dir} ({missing} looked for); name its directory after it"
+            );
+        }
+        None if missing > 0 => bail!(
+            "{list}: nothing that it lists is in this directory ({missing} looked for); name its directory after it"
+        ),
         // No record says whether `.` is it.
-        _ if all == 0 => {
+        None if !has_records => {
             bail!("{list}: lists nothing by which its directory is known; name that after it")
         }
-        Some(named) if in_here > 0 => bail!(
-            "{list}: nothing that it lists is in {}, and some of it is in this directory; name the right one after it, or \
-             mount the disk",
-            shown(&named)
-        ),
-        Some(named) => bail!(
-            "{list}: nothing that it lists is in {} ({all} looked for); name its directory after it",
-            shown(&named)
-        ),
-        None => bail!(
-            "{list}: most of what it lists is not in this directory ({} of {all}); name its directory after it",
-            all - in_here
-        ),
+        named => Ok(named.unwrap_or(here)),
     }
 }

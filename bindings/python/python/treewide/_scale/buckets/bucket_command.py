@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+from collections.abc import Iterable, Iterator
 from heapq import merge
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from treewide._scale.buckets.bucket_list import LIST, Bucket, read_bucket, write
 from treewide._scale.buckets.inventory import Inventory, listing_of
 from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, read_list, write_list
 from treewide._scale.buckets.listing import listed
-from treewide._scale.buckets.shards import Difference, Job
+from treewide._scale.buckets.shards import Difference, Job, compare
 from treewide._scale.buckets.sinks import Folder, folder_of, join, scheme_of
 from treewide._scale.console import UsageError, drive_shown, print_line, say
 from treewide._scale.engines import ENGINES
@@ -238,6 +239,9 @@ class BucketCommand:
             )
             return None
         folder: Folder = folder_of(job.output, self.source)
+        if (doubt := self._doubt(driver, folder)) is not None:
+            self.causes.append(f"{doubt}, so it stays as it was: `update` keeps the old digest, and accepts the new one")
+            return None
         known = {self.old.large.name} if self.old is not None and self.old.large is not None else set()
         known = known if self._is_large_intact else set()
         large = write_list(folder, driver.large, "large", known)
@@ -248,6 +252,29 @@ class BucketCommand:
         assert self.before is not None
         gone = self.before.objects - hashed if self.old is None else driver.counts.get("removed", 0)
         return not self.options.max_removed.allows(gone, self.before.objects) and not self.options.allow_empty
+
+    def _doubt(self, driver: BucketDriver, folder: Folder) -> str | None:
+        """Return what is wrong with replacing the list that is there, if a new digest may be that of rot."""
+        if self.command != "sum" or self.before is None:
+            return None
+
+        def facts(parts: Iterable[ListFile], large: list[Fact], side: int) -> Iterator[tuple[str, int, Fact]]:
+            small = (it for part in parts for it in read_list(folder, part))
+            return ((it.key, side, it) for it in merge(small, large, key=lambda it: it.key))
+
+        try:
+            before = self.before
+            large = read_list(folder, before.large) if before.large is not None else []
+            new = (it.part for it in driver.all_ranges() if it.part is not None)
+            old: Fact | None = None
+            for key, side, fact in merge(facts(before.lists(), large, 0), facts(new, driver.large, 1)):
+                if side == 0:
+                    old = fact
+                elif old is not None and old.key == key and compare(old, fact)[0] in KEPT:
+                    return f"the list there has another digest of {self.job.root}{key}, which may have rotted"
+        except (ListError, FileNotFoundError) as error:
+            return f"the list there is damaged ({error}): name another folder, or remove it"
+        return None
 
     def _contents(self, driver: BucketDriver, bucket: Bucket | None) -> bytes | None:
         """Return the digest of all lines in the order of keys: the same for the same objects, however they were shared.

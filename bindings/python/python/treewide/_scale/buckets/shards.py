@@ -23,7 +23,7 @@ from treewide._scale.tasks import host
 from treewide._scale.verdicts import KEPT
 from treewide._treewide import blake3
 
-__all__ = ["Cut", "Difference", "Handed", "Job", "Old", "Recheck", "Shard", "ShardResult", "judge"]
+__all__ = ["Cut", "Difference", "Handed", "Job", "Old", "Recheck", "Shard", "ShardResult", "compare", "judge"]
 
 #: Differences that one result brings. A guess: they have some 200 bytes each.
 _DIFFERENCES = 1000
@@ -191,22 +191,26 @@ def judge(job: Job, found: Found, old: Fact | None, read: Read) -> tuple[str, st
     if old is None:
         # Where there is nothing to compare with, nothing is added.
         return ("hashed" if job.lists is None else "added"), "", fact
-    is_same = is_unchanged(old._replace(is_settled=True), found)
-    if old.digest == read.digest:
-        return ("same" if is_same or old.found.size < 0 else "touched"), "", fact
-    detail = f"expected {old.digest.hex()}, found {read.digest.hex()}"
-    if old.found.size < 0:
-        verdict, detail = "suspect", f"{detail}; what the list says of it is damaged or missing"
-    elif is_same:
-        is_attested = evidence_of(old.found.etag, old.found.version) == "attested"
-        verdict = "rot" if is_attested or old.is_settled else "suspect"
-    elif is_suspect(old.found.etag, found.etag):
-        verdict, detail = "suspect", f"{detail}; its size and time are as recorded"
-    else:
-        return "changed", detail, fact
+    verdict, detail = compare(old, fact)
     is_accepted = any(fnmatchcase(job.root + found.key, glob) for glob in job.accept)
     # Otherwise it keeps the digest that it had.
-    return verdict, detail, fact if is_accepted else old
+    return verdict, detail, old if verdict in KEPT and not is_accepted else fact
+
+
+def compare(old: Fact, new: Fact) -> tuple[str, str]:
+    """Return the verdict on an object that two lists have, and a detail."""
+    is_same = is_unchanged(old._replace(is_settled=True), new.found)
+    if old.digest == new.digest:
+        return ("same" if is_same or old.found.size < 0 else "touched"), ""
+    detail = f"expected {old.digest.hex()}, found {new.digest.hex()}"
+    if old.found.size < 0:
+        return "suspect", f"{detail}; what the list says of it is damaged or missing"
+    if is_same:
+        is_attested = evidence_of(old.found.etag, old.found.version) == "attested"
+        return ("rot" if is_attested or old.is_settled else "suspect"), detail
+    if is_suspect(old.found.etag, new.found.etag):
+        return "suspect", f"{detail}; its size and time are as recorded"
+    return "changed", detail
 
 
 def _listed(job: Job, source: Source, after: str, until: str | None, retries: Retries) -> Iterator[Found]:
