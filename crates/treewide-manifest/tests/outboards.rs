@@ -279,6 +279,38 @@ fn outboards_of_files_that_change_are_not_kept() {
     assert_eq!((made.outboards.files, names(&folder(&tree))), (0, Vec::new()));
 }
 
+/// Such as a log, or a database. What was read is a mixture, whose digest would let each later run speak of rot.
+#[test]
+fn file_that_changes_while_it_is_read_keeps_its_digest_until_it_is_read_in_peace() {
+    for is_recorded in [true, false] {
+        let tree = Tree::new(&[("b", "1")]);
+        tree.write("a", content(100_000));
+        if is_recorded {
+            tree.snapshot();
+        }
+        let line = format!("{}  a\n", treewide::hash(&content(100_000)));
+        let (path, count) = (tree.at("a"), AtomicU64::new(0));
+        let progress = When(move |reached: Option<&Path>| {
+            if reached.is_none() {
+                flip(&path, count.fetch_add(1, Ordering::Relaxed) as usize);
+            }
+        });
+        let options = Options::new().progress(Arc::new(progress));
+        let update = Update::new().full(true).outboards(outboards(&tree));
+        // Each write has a time of its own.
+        std::thread::sleep(Duration::from_millis(60));
+        let made = make(&tree, &update, false, &options).unwrap();
+        assert_eq!(made.report.count(treewide_manifest::Class::Changing), 1);
+        made.draft.appear().unwrap();
+        let list = fs::read_to_string(tree.list()).unwrap();
+        assert_eq!((list.contains(&line), list.contains("  a\n")), (is_recorded, is_recorded));
+        let said = tree.update();
+        let expected = if is_recorded { "changed a" } else { "added a" };
+        assert_eq!((said.differences(), said.report.files_kept), (vec![expected.into()], 0));
+        assert!(said.report.is_certain() && tree.verify().is_fine());
+    }
+}
+
 #[test]
 fn runs_share_a_folder() {
     let trees: Vec<Tree> = (0..2).map(|_| tree()).collect();

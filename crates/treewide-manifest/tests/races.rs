@@ -10,12 +10,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use treewide_manifest::journal::journal_path;
 use treewide_manifest::machine::{Draft, Update, Verify};
 use treewide_manifest::trust::{Moment, Moments};
-use treewide_manifest::{Class, Options, Progress, Rules};
+use treewide_manifest::{Class, Options, Rules};
 
 /// A program writes to a page that it has mapped and written to before.
 #[cfg(target_os = "linux")]
@@ -268,43 +267,4 @@ fn quick_sees_directories_that_changed_places() {
         assert_eq!(said.differences(), ["suspect p/f", "suspect q/f", "suspect r", "suspect s"]);
     }
     assert!(tree.verify().is_fine());
-}
-
-/// Writes to a file whenever a part of a file was read.
-struct Writing(PathBuf);
-
-impl Progress for Writing {
-    fn hashed(&self, _: u64, bytes: u64) {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos();
-        if bytes > 0 {
-            fs::write(&self.0, format!("{now:060000}")).unwrap();
-        }
-    }
-}
-
-/// Such as a log, or a database. What was read is a mixture, whose digest would let each later run speak of rot.
-#[test]
-fn file_that_changes_while_it_is_read_keeps_its_digest_until_it_is_read_in_peace() {
-    for is_recorded in [true, false] {
-        let tree = Tree::new(&[("a", "1")]);
-        tree.write("log", [b'0'; 100_000]);
-        if is_recorded {
-            tree.snapshot();
-        }
-        let old = is_recorded.then(|| tree.manifest());
-        let draft = Draft::begin(&tree.list(), true).unwrap();
-        let options = Options::new().progress(Arc::new(Writing(tree.at("log"))));
-        let (moments, update) = (Box::new(AllIsOld), Update::new().full(true));
-        let made = update.run(old.as_ref(), &tree.root(), draft, moments, &options, &mut |_| {});
-        let made = made.unwrap();
-        assert_eq!(made.report.count(Class::Changing), 1);
-        made.draft.appear().unwrap();
-        let list = fs::read_to_string(tree.list()).unwrap();
-        let line = format!("{}  log\n", treewide::hash(&[b'0'; 100_000]));
-        assert_eq!((list.contains(&line), list.contains("  log\n")), (is_recorded, is_recorded));
-        let said = tree.update();
-        let expected = if is_recorded { "changed log" } else { "added log" };
-        assert_eq!((said.differences(), said.report.files_kept), (vec![expected.into()], 0));
-        assert!(said.report.is_certain() && tree.verify().is_fine());
-    }
 }
