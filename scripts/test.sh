@@ -333,6 +333,12 @@ python_lints() {
     step bindings/python/check.sh lints types
 }
 
+# The wheel of PyTorch has 540 MB, and 1.4 GB when it is there.
+python_torch() {
+    need python3
+    step bindings/python/check.sh torch
+}
+
 python_scale() {
     need python3
     step bindings/python/check.sh scale
@@ -522,6 +528,7 @@ sections() {
     section rest "unoptimised client" unoptimised
     section rest "capi, the rest" capi_rest
     section rest "python lints" python_lints
+    section rest "python torch" python_torch
     section rest "scale" python_scale
     section rest "swift" swift_package
     # Which they are is known when they are built.

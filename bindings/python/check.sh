@@ -74,6 +74,34 @@ package() {
     run_tests tests --ignore tests/scale
 }
 
+# PyTorch on processes of gloo, in a folder of its own: other tests run without it. The wheel of PyPI for Linux wants
+# gigabytes of CUDA, and gets stand-ins, as nothing here needs a GPU.
+torch() {
+    local folder=$PWD/target/torch version
+    version=$(sed -n 's/^torch==//p' tests/libraries.txt)
+    if ! "$venv/bin/python" -c "import torch, safetensors" 2>/dev/null; then
+        if [[ ! -e $folder/$version ]]; then
+            rm -rf "$folder"
+            torch_into "$folder" "$version" || cannot_run "pip cannot install torch $version for this Python and machine"
+            touch "$folder/$version"
+        fi
+        export PYTHONPATH=$folder
+        "$venv/bin/python" -c "import torch, safetensors" || cannot_run "torch $version cannot be imported here"
+    fi
+    run_tests tests/test_torch.py tests/test_dcp.py
+}
+
+torch_into() {
+    local pip=("$venv/bin/pip" install --quiet --target "$1") of_cpu=https://download.pytorch.org/whl/cpu
+    local others=(filelock fsspec jinja2 networkx safetensors setuptools sympy typing-extensions)
+    step "${pip[@]}" "${others[@]}" || return
+    [[ $(uname) == Linux ]] || { step "${pip[@]}" --no-deps "torch==$2"; return; }
+    step "${pip[@]}" --no-deps --retries 0 --timeout 10 --index-url "$of_cpu" "torch==$2" 2>/dev/null && return
+    step "${pip[@]}" --no-deps "torch==$2" || return
+    PYTHONPATH=$1 "$venv/bin/python" -c "import torch" 2>/dev/null ||
+        step "$venv/bin/python" tests/cuda_stand_ins.py "$1/torch/lib"
+}
+
 # Stores, engines and the simulation. A library that pip cannot install, its tests say as SKIPPED.
 scale() {
     step "$venv/bin/pip" install --quiet --requirement tests/scale/requirements.txt ||
@@ -128,5 +156,6 @@ run wheel || exit
 run types
 run package
 run blake3_suite
+run torch
 run scale
 ((failed == 0))

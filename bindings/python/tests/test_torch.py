@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 pytest.importorskip("safetensors", reason="safetensors is not installed")
 
 
