@@ -64,7 +64,7 @@ pub(crate) fn _gpu_hash_blocks(
     })
 }
 
-/// Hashes the runs that `find` returns of what Python passed, the bytes of the tensor, and those of the whole input.
+/// Hashes tensors. `find` gets a description of Python, the bytes of the tensor and those of the whole input.
 fn hash<T>(
     py: Python<'_>,
     given: Vec<Given<'_, T>>,

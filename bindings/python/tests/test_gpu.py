@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,37 +10,18 @@ from pathlib import Path
 import pytest
 from conftest import pattern
 from dlpack_by_hand import Lent
+from driver_by_hand import has_driver, standin_driver
 from treewide import digest, gpu, hash_many
 from treewide._treewide import Clash, Parts, _gpu_hash_blocks
-
-KERNELS = Path(__file__).parents[3] / "crates" / "treewide-gpu" / "kernels"
 
 #: Lengths around chunks and tiles of 128 chunks.
 LENGTHS = (0, 1, 64, 1023, 1024, 1025, 5000, 128 * 1024, 128 * 1024 + 1, 1_000_003)
 
 
-def has_driver():
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    return True
-
-
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    """The stand-in for the driver, which is late: work is done when a caller waits for it."""
-    compiler = shutil.which(os.environ.get("CXX", "g++"))
-    if sys.platform != "linux" or compiler is None:
-        pytest.skip("the stand-in for the driver is made for Linux, by g++")
-    if has_driver():
-        pytest.skip("this machine has NVIDIA's driver")
-    library = tmp_path_factory.mktemp("driver") / "libcuda.so"
-    sources = [KERNELS / "cuda" / "host" / name for name in ("stages.cpp", "driver.cpp")]
-    flags = ["-std=c++17", "-O1", "-w", "-U_FORTIFY_SOURCE", "-shared", "-fPIC", "-Wl,-soname,libcuda.so"]
-    subprocess.run([compiler, *flags, "-o", library, *sources, "-ldl"], check=True)
     # By this name it is found in place of the driver.
-    return ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(standin_driver(tmp_path_factory.mktemp("driver")), mode=ctypes.RTLD_GLOBAL)
 
 
 @contextlib.contextmanager
@@ -71,6 +51,7 @@ def test_without_a_driver_it_says_so():
     program = """if True:
         import treewide.gpu
         from dlpack_by_hand import Lent
+from driver_by_hand import has_driver, standin_driver
         (found,) = treewide.gpu.devices()
         print(found.problem)
         try:

@@ -5,18 +5,28 @@ import sys
 from pathlib import Path
 
 import pytest
+from driver_by_hand import standin_driver
 
 torch = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 pytest.importorskip("safetensors", reason="safetensors is not installed")
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_each_layout_gives_the_digests_of_the_file(ranks):
+def run_ranks(*arguments):
     program = Path(__file__).with_name("weights_ranks.py")
-    done = subprocess.run([sys.executable, program, str(ranks)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, program, *arguments], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
-    assert f"passed with {ranks} ranks" in done.stdout
+    assert f"passed with {arguments[0]} ranks" in done.stdout
     print(done.stdout)
+
+
+@pytest.mark.parametrize("ranks", ["2", "4"])
+def test_each_layout_gives_the_digests_of_the_file(ranks):
+    run_ranks(ranks)
+
+
+def test_each_layout_gives_the_same_on_a_device(tmp_path):
+    """Shards are lent as those of a CUDA device, whose driver is the stand-in."""
+    run_ranks("2", standin_driver(tmp_path))
 
 
 def test_one_process_needs_no_group():

@@ -1,8 +1,11 @@
 """Ranks of gloo: each layout of a model against the file and against the bytes of its full tensors.
 
 `python weights_ranks.py RANKS` starts that many processes. It prints a line for each layout, and `passed` at the end.
+With the path of the stand-in for NVIDIA's driver, shards are lent to its device.
 """
 
+import contextlib
+import ctypes
 import gc
 import os
 import sys
@@ -18,6 +21,7 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as funcol
 import torch.multiprocessing as mp
 import treewide
+from dlpack_by_hand import Lent
 from safetensors.torch import save_file
 from torch import nn
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
@@ -26,7 +30,7 @@ from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.distributed.tensor.placement_types import _StridedShard
-from treewide._tensors import collective
+from treewide._tensors import collective, hashing
 from treewide._tensors.local import bytes_of
 from treewide.safetensors import tensors
 from treewide.tensors import fingerprint, merge, write_list
@@ -300,12 +304,16 @@ def of_faults(ranks):
     )
     ranks.refuse("-0.0 and 0.0", lambda: {"w": torch.tensor([-0.0 if ranks.rank else 0.0])}, "w: bytes 0..4")
 
-    def changing(tensor):
-        tensor.add_(ranks.rank == last)
-        return bytes_of(tensor)
+    lent = hashing.bytes_of
 
-    with mock.patch.object(collective, "bytes_of", changing):
-        ranks.refuse("changed while it is hashed", lambda: {"w": one.clone()}, f"rank {last}: w: ", "changed while")
+    def changing(tensor, **options):
+        tensor.add_(ranks.rank == last)
+        return lent(tensor, **options)
+
+    with mock.patch.object(hashing, "bytes_of", changing):
+        ranks.refuse(
+            "changed while it is hashed", lambda: {"w": one.clone()}, f"rank {last}: w: the tensor changed while"
+        )
 
 
 def of_lonely_faults(ranks):
@@ -380,13 +388,32 @@ def of_lonely_faults(ranks):
         held.append(weakref.ref(made))
         return made
 
-    with mock.patch.object(collective, "_by_rows", counting):
+    # In groups of one, where a device hashes.
+    with mock.patch.object(collective, "_by_rows", counting), mock.patch.object(collective, "GROUP", 0):
         many = {f"w{i}": torch.randn(40, 40) for i in range(5)}
         ranks.check("one tensor at a time", ranks.distribute(many, Shard(1)), many, rows="redistribute")
     assert len(held) == 5
 
 
-def main(rank, world, port):
+def lend_to(library):
+    """Let the device of a driver hash the shards. Returns a list that gets the bytes of each."""
+    ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+    lent = []
+
+    def lend(tensor, *, on_cpu):
+        data = bytes_of(tensor)
+        if on_cpu:
+            return data
+        lent.append(data.numel())
+        return Lent(bytes(data.numpy()), (data.numel(),), 8, device=(2, 0))
+
+    hashing.bytes_of, hashing.device_of = lend, lambda tensor: 0
+    hashing.in_stream = lambda index: contextlib.nullcontext(1)
+    return lent
+
+
+def main(rank, world, port, *library):
+    lent = [lend_to(path) for path in library]
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     dist.init_process_group("gloo", rank=rank, world_size=world, timeout=timedelta(seconds=60))
     torch.manual_seed(1)
@@ -397,6 +424,7 @@ def main(rank, world, port):
     began = time.monotonic()
     of_lonely_faults(ranks)
     assert time.monotonic() - began < 60, "a rank waited"
+    assert all(map(sum, lent)), "the device hashed nothing"
     dist.barrier()
     if rank == 0:
         print(f"weights: {ranks.layouts} cases, passed with {world} ranks", flush=True)
@@ -406,4 +434,4 @@ def main(rank, world, port):
 
 if __name__ == "__main__":
     ranks = int(sys.argv[1])
-    mp.spawn(main, (ranks, 29500 + os.getpid() % 2000), ranks)
+    mp.spawn(main, (ranks, 29500 + os.getpid() % 2000, *sys.argv[2:]), ranks)

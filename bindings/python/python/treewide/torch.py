@@ -43,7 +43,8 @@ def digests(
     other dimensions than the first. `"exchange"` sends the values and the ends of their runs, some percent of the
     bytes; `"redistribute"` makes shards of rows first, by one all-to-all. `"auto"` exchanges on the CPU.
 
-    Tensors of a GPU are copied to the host, one at a time. Raises `ValueError` with the texts of all ranks, on all of
+    Tensors of an NVIDIA GPU are hashed where they lie, in the current stream, by a call for each 1 GiB or so. Those of
+    other devices are copied to the host, one at a time. Raises `ValueError` with the texts of all ranks, on all of
     them: replicas that differ, with their range and ranks; types or shapes on which ranks do not agree; `Partial`,
     meta and sparse tensors; subclasses of libraries; a tensor that changed while it was hashed.
     """

@@ -24,9 +24,10 @@ import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from torch.distributed.tensor.placement_types import _StridedShard
 
+from treewide._tensors.hashing import GROUP, Hashing
 from treewide._tensors.layouts import Indices, Placement, indices_of
 from treewide._tensors.lists import TensorDigest
-from treewide._tensors.local import bytes_of, check_plain, local_of
+from treewide._tensors.local import check_plain, local_of
 from treewide._tensors.pieces import Joined, Kind, answer_of, kind_of
 from treewide._treewide import Parts, digest
 
@@ -318,17 +319,10 @@ def _by_rows(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.redistribute(placements=rows)
 
 
-def _hash(tensor: torch.Tensor, line: _Line, rank: int, identity: bytes = b"") -> Parts:
-    local = local_of(tensor)
-    # Changes of inference tensors are not counted.
-    version = None if local.is_inference() else local._version
+def _hash(hashing: Hashing, name: str, tensor: torch.Tensor, line: _Line, rank: int, identity: bytes = b"") -> Parts:
     known = Parts(line.kind.nbytes, object=identity)
     indices = _indices(line.kind.stored, line.mesh, line.placements, rank)
-    data: Any = bytes_of(local)
-    known._hash_block(data, line.kind.item, line.kind.stored, indices)
-    # PyTorch counts changes in place. Kernels of others do not.
-    if version is not None and local._version != version:
-        raise ValueError("the tensor changed while it was hashed")
+    hashing.add(name, known, local_of(tensor), (line.kind.item, line.kind.stored, indices))
     return known
 
 
@@ -336,15 +330,21 @@ def parts_of(state: Mapping[str, torch.Tensor]) -> bytes:
     """Return what `merge` takes of the shards of this rank."""
     rank = dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
     found = []
+    hashing = Hashing()
     for name, tensor in state.items():
         try:
             line = _line_of(tensor)
             identity = line.kind.identity(name)
             is_here = line.mesh is None or rank in line.mesh.ranks
-            known = _hash(tensor, line, rank, identity) if is_here else Parts(line.kind.nbytes, object=identity)
+            known = Parts(line.kind.nbytes, object=identity)
+            if is_here:
+                known = _hash(hashing, name, tensor, line, rank, identity)
             found.append((name, line.kind, known))
         except Exception as error:
             raise ValueError(f"{name}: {_text(error)}") from error
+        if hashing.nbytes > GROUP:
+            hashing.finish()
+    hashing.finish()
     return answer_of(found)
 
 
@@ -391,6 +391,7 @@ def digests_of(
 
     numbers: list[list[int]] = [[] for _ in range(ranks.world)]
     outgoing: list[list[Parts]] = [[] for _ in range(ranks.world)]
+    hashing = Hashing()
     for number, name in enumerate(names):
         if name not in lines:
             continue
@@ -401,13 +402,17 @@ def digests_of(
                 tensor = _by_rows(tensor)
                 line = _line_of(tensor)
             if ranks.problem is None and _has_bytes(ranks, lines[name], known[name], replicas):
-                hashed = _hash(tensor, line, ranks.me)
+                hashed = _hash(hashing, name, tensor, line, ranks.me)
                 numbers[merger[name]].append(number)
                 outgoing[merger[name]].append(hashed)
         del tensor
+        if hashing.nbytes > GROUP:
+            with ranks.local():
+                hashing.finish()
     messages = [b""] * ranks.world
     with ranks.local():
         if ranks.problem is None:
+            hashing.finish()
             messages = [_message(*it) for it in zip(numbers, outgoing, strict=True)]
     outgoing.clear()
     incoming = ranks.all_to_all(messages)

@@ -1,4 +1,4 @@
-"""The tensors of this process, and their bytes in the memory of the CPU."""
+"""The tensors of this process, and their bytes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -64,8 +64,8 @@ def check_plain(tensor: torch.Tensor) -> None:
         raise TypeError(f"a quantized tensor ({tensor.dtype}) has bytes and scales: hash `int_repr()` and the scales")
 
 
-def bytes_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a local tensor as bytes in row-major order: in place if it is contiguous, and in the memory of the CPU."""
+def bytes_of(tensor: torch.Tensor, *, on_cpu: bool = True) -> torch.Tensor:
+    """Return a local tensor as bytes in row-major order: in place if it is contiguous, or in the memory of the CPU."""
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()
     if tensor.numel() == 0:
@@ -73,4 +73,5 @@ def bytes_of(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.element_size() == 1:
         # Not all such types can be copied.
         tensor = tensor.view(torch.uint8)
-    return tensor.contiguous().view(-1).view(torch.uint8).cpu()
+    data = tensor.contiguous().view(-1).view(torch.uint8)
+    return data.cpu() if on_cpu else data

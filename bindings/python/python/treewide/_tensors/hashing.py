@@ -1,0 +1,84 @@
+"""Hashing the tensors of this process: those of the CPU one by one, those of CUDA devices in groups, where they lie."""
+
+import contextlib
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+
+from treewide import gpu
+from treewide._tensors.layouts import Indices
+from treewide._tensors.local import bytes_of
+from treewide._treewide import Parts, _gpu_hash_blocks
+
+__all__ = ["GROUP", "Hashing"]
+
+#: The bytes of an item, the shape of the full tensor in items, and the indices that are here of each dimension.
+Block: TypeAlias = tuple[int, Sequence[int], Sequence[Indices]]
+
+#: Bytes of a group of tensors. It bounds the memory of copies, which all but contiguous tensors need, and of tables.
+GROUP = 1 << 30
+
+
+@functools.lru_cache
+def _can_hash(index: int) -> bool:
+    return torch.version.hip is None and any(it.index == index and it.problem is None for it in gpu.devices())
+
+
+def device_of(tensor: torch.Tensor) -> int | None:
+    """Return the number of the CUDA device that hashes a tensor where it lies. All others are hashed by the CPU."""
+    return tensor.get_device() if tensor.is_cuda and _can_hash(tensor.get_device()) else None
+
+
+@contextlib.contextmanager
+def in_stream(index: int) -> Iterator[int]:
+    """Make a CUDA device the current one, as PyTorch lends no tensors of others, and return its current stream."""
+    with torch.cuda.device(index):
+        yield torch.cuda.current_stream().cuda_stream
+
+
+class _Waiting(NamedTuple):
+    name: str
+    known: Parts
+    data: Any
+    block: Block
+    local: torch.Tensor
+    version: int | None
+
+
+def _version(local: torch.Tensor) -> int | None:
+    """Return how often PyTorch changed a tensor in place. It counts no inference tensors, and no kernels of others."""
+    return None if local.is_inference() else local._version
+
+
+class Hashing:
+    """Hashes tensors. Their parts are complete after `finish`."""
+
+    def __init__(self) -> None:
+        #: The bytes of the groups.
+        self.nbytes = 0
+        self._groups: dict[int, list[_Waiting]] = {}
+
+    def add(self, name: str, known: Parts, local: torch.Tensor, block: Block) -> None:
+        """Add a block of a full tensor to its parts: at once, or in a group."""
+        index = device_of(local) if local.numel() else None
+        version = _version(local)
+        data: Any = bytes_of(local, on_cpu=index is None)
+        if index is not None:
+            self._groups.setdefault(index, []).append(_Waiting(name, known, data, block, local, version))
+            self.nbytes += local.nbytes
+            return
+        known._hash_block(data, *block)
+        if version != _version(local):
+            raise ValueError("the tensor changed while it was hashed")
+
+    def finish(self) -> None:
+        """Hash the groups. Raises errors of the device, which name no tensor."""
+        groups, self._groups, self.nbytes = self._groups, {}, 0
+        for index, group in groups.items():
+            with in_stream(index) as stream:
+                _gpu_hash_blocks([(it.known, it.data, it.block) for it in group], stream=gpu._number(stream))
+            for it in group:
+                if it.version != _version(it.local):
+                    raise ValueError(f"{it.name}: the tensor changed while it was hashed")
