@@ -107,6 +107,12 @@ python_with_libraries() {
     WITH_LIBRARIES=1 step bindings/python/check.sh
 }
 
+# 10,000 random shardings of tensors.
+python_shardings() {
+    need python3
+    TREEWIDE_TEST_SCALE=14.3 step bindings/python/check.sh package
+}
+
 # 10,000 seeds of the simulation, 1,000 workers, Spark, and a server that ignores If-Match.
 python_scale() {
     need python3 java
@@ -310,6 +316,7 @@ sections() {
     section "debian" debian
     section "capi" capi
     section "python with libraries" python_with_libraries
+    section "random shardings" python_shardings
     section "python release" python_release
     section "swift release" swift_release
     section "swift apple" scripts/swift.sh apple

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import random
 import struct
 
@@ -13,6 +14,9 @@ from treewide._treewide import Parts
 from treewide.tensors import Different, Missing, Piece, TensorDigest, merge, parts
 
 np = pytest.importorskip("numpy", reason="numpy is not installed")
+
+#: `scripts/slow.sh shardings` makes 10,000 cases of 700.
+SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
 
 
 def cut(array, placement, ranks, rank):
@@ -33,7 +37,8 @@ def cut(array, placement, ranks, rank):
 def test_random_shardings_give_the_digest_of_the_full_tensor():
     choice = random.Random(1)
     shards = 0
-    for case in range(700):
+    cases = round(700 * SCALE)
+    for case in range(cases):
         shape = [
             choice.choice((0, 1, 2, 3, 5, 8, 16, 33, 64, 100)) for _ in range(choice.choice((0, 1, 1, 2, 2, 2, 3, 4)))
         ]
@@ -63,7 +68,7 @@ def test_random_shardings_give_the_digest_of_the_full_tensor():
             whole.absorb(Parts.from_bytes(body))
         assert (whole.missing(), whole.unchecked()) == ([], []), (case, shape, mesh, placements)
         assert whole.finish() == digest(full.tobytes()), (case, shape, mesh, placements)
-    print(f"shardings: 700 cases, {shards} shards")
+    print(f"shardings: {cases} cases, {shards} shards")
 
 
 def test_pieces_of_an_engine_without_a_group():
