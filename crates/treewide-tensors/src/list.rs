@@ -7,12 +7,12 @@
 //! The BLAKE3 digest of this file is the fingerprint of the model, so `b3sum` computes it.
 
 use crate::error::{Error, ErrorKind, short};
+use crate::model::open;
 pub use crate::tensor::is_dtype;
 use crate::tensor::{TensorDigest, Tensors, shape};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use treewide::{Hash, file, hash};
+use treewide::{Hash, hash};
 
 /// How the name of a list ends.
 pub const ENDING: &str = ".tensors.b3";
@@ -76,10 +76,10 @@ fn unescape(name: &str) -> Option<String> {
 /// Reads a list.
 ///
 /// # Errors
-/// If it cannot be read, or is not as [`text`] writes it: lines that are not in order, other line ends, names that are there twice.
+/// If it cannot be read, is not a regular file, or is not as [`text`] writes it: lines that are not in order, other line ends, names that are there twice.
 pub fn read(path: impl AsRef<Path>) -> Result<Tensors, Error> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|error| Error::new(path, file::ErrorKind::Open(error)))?;
+    let (file, ..) = open(path)?;
     parse(BufReader::new(file)).map_err(|kind| Error::new(path, kind))
 }
 

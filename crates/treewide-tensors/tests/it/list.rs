@@ -63,3 +63,13 @@ fn list_of_every_fault_is_refused() {
     assert!(list::read(path).unwrap_err().to_string().ends_with("1: is not UTF-8"));
     println!("lists: {} faults", cases.len() + 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn list_that_is_no_file_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("x.tensors.b3");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let error = list::read(&pipe).unwrap_err().to_string();
+    assert!(error.contains("x.tensors.b3") && error.contains("is not a regular file"), "{error}");
+}
