@@ -85,7 +85,7 @@ pub mod found {
 
 /// Runs with every choice: which files are read, by which clock, into which place, and what is accepted.
 pub mod machine {
-    pub use crate::keep::draft::{Draft, has_digest, is_list};
+    pub use crate::keep::draft::{Draft, is_list, is_own_list};
     pub use crate::keep::places::{Places, manifest_at};
     pub use crate::run::diff::diff;
     pub use crate::run::guard::Limit;

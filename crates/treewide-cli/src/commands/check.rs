@@ -223,6 +223,7 @@ impl CheckArgs {
             false => Prints::Always,
         };
         let output = self.output.open(&paths, prints, &progress)?;
+        paths.iter().for_each(|list| say_if_cut(&console, list));
         let (named, length) = (paths.clone(), self.length);
         progress.show(move || total_len(&named, length));
         let (stdin, missing) = (&input.stdin, self.ignore_missing);
@@ -273,6 +274,17 @@ impl CheckArgs {
             digest_len: self.length,
             blake3_alone: self.mode.is_chosen(),
         }
+    }
+}
+
+/// The index of a manifest knows which lines there were.
+fn say_if_cut(console: &Console<'_>, list: &Path) {
+    let index = treewide_manifest::index_path(list);
+    if index.is_file()
+        && let Ok(manifest) = treewide_manifest::Manifest::open(list)
+        && let treewide_manifest::Index::Ignored(cause) = manifest.index()
+    {
+        console.about(&index, format_args!("{cause}; files may be gone from {}", shown(list)));
     }
 }
 

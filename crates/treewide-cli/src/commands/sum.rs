@@ -23,7 +23,7 @@ use crate::shell::usage;
 use crate::shell::wording::{cause, count};
 use anyhow::bail;
 use clap::Args;
-use std::io;
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 use treewide_files::digest::Extent;
 use treewide_files::list::{self, json};
@@ -378,14 +378,19 @@ impl Report<'_> {
             self.sum_up();
         }
         // A disk that is not mounted, or a wrong name: no record is replaced by nothing.
-        if self.tally.files == self.tally.failures
-            && let Some(list) = self.output.replaced_list()
+        let hashed = self.tally.files - self.tally.failures;
+        if let Some(list) =
+            self.output.replaced_list().filter(|_| hashed == 0 || self.args.walk.recursive())
         {
-            let list = shown(list);
-            bail!(
-                "{list}: has digests, and the new list would have none; nothing was written; see that the disk is mounted, or \
-                 remove the old list"
-            );
+            let lines = io::BufReader::new(std::fs::File::open(list)?).split(b'\n').count() as u64;
+            if hashed * 2 < lines {
+                bail!(
+                    "{}: has digests, and the new list would have {}; nothing was written; see that the disk is mounted, or \
+                     remove the old list",
+                    shown(list),
+                    if hashed == 0 { "none".into() } else { format!("{hashed} of {lines}") }
+                );
+            }
         }
         self.output.finish()?;
         Ok(self.tally.failures)

@@ -12,7 +12,7 @@ use crate::commands::comparing;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::{Output, Prints, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
 use crate::shell::usage;
@@ -159,6 +159,11 @@ impl TensorsArgs {
         let inputs: Vec<PathBuf> =
             paths.filter(|path| path.is_file()).cloned().chain(read).collect();
         let prints = if new.is_some() { Prints::OnlyFailures } else { Prints::Always };
+        // Its own list gives way.
+        if let Some(file) = self.output.file().filter(|it| !list::is_list(it)) {
+            let operands = [Some(&self.old), self.new.as_ref()].into_iter().flatten().cloned();
+            spare_below(file, &operands.collect::<Vec<_>>(), false)?;
+        }
         let output = self.output.open(&inputs, prints, &progress)?;
         let total = sides.map(Side::bytes).sum();
         progress.show(move || Some(total));

@@ -249,7 +249,7 @@ pub(crate) fn spare_manifest(path: &Path) -> anyhow::Result<()> {
 }
 
 /// An error if the output would replace a file below one of the `inputs`, which are read as a whole. If it is a list that is written,
-/// an earlier one gives way: it is left out of the walk.
+/// an earlier one of this program gives way: it is left out of the walk.
 pub(crate) fn spare_below(
     path: &Path,
     inputs: &[PathBuf],
@@ -258,7 +258,7 @@ pub(crate) fn spare_below(
     // Links are followed, as when it is replaced.
     let Some(place) = path.canonicalize().ok().filter(|it| it.is_file()) else { return Ok(()) };
     if writes_list
-        && (place.metadata()?.len() == 0 || treewide_manifest::machine::has_digest(&place))
+        && (place.metadata()?.len() == 0 || treewide_manifest::machine::is_own_list(&place))
     {
         return Ok(());
     }

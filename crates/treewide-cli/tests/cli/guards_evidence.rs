@@ -125,3 +125,15 @@ fn files_below_a_new_mount_are_hidden_and_not_gone() {
     drop(mount);
     case.run("verify p.b3 t").is_code(0);
 }
+
+/// The index may be on a disk that is off: a link that leads nowhere is no index that was never there.
+#[test]
+fn index_that_a_link_does_not_lead_to_is_missing() {
+    let case = Case::new();
+    let index = case.folder.join("p.b3.tw");
+    std::fs::rename(&index, case.folder.join("index")).unwrap();
+    std::os::unix::fs::symlink("disk/index", &index).unwrap();
+    for command in ["verify p.b3 t", "verify --quick p.b3 t", "update p.b3 t", "diff p.b3 t"] {
+        case.keeps(3, command, &["p.b3.tw", "does not exist"]);
+    }
+}

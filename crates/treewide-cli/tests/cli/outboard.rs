@@ -462,3 +462,33 @@ fn outboard_create_replaces_no_file_that_is_not_an_outboard() {
     folder.write("f.obao", 50_000_u64.to_le_bytes());
     folder.treewide("outboard create f --bao").run().fails(0, &[]);
 }
+
+/// The outboard of the good content says where the rot is.
+#[test]
+fn outboard_create_spares_the_outboard_of_content_that_may_have_rotted() {
+    let folder = Folder::new();
+    let mut content = vec![7; 100_000];
+    folder.write("big", &content);
+    let path = folder.join("big");
+    let time = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
+    let set_time = |time| {
+        fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    };
+    set_time(time);
+    for order in ["pre", "post"] {
+        let ending = if order == "pre" { "obao4" } else { "post" };
+        let args = format!("outboard create --order {order} big -o tree.{ending}");
+        folder.treewide(&args).run().fails(0, &[]);
+        let outboard = fs::read(folder.join(format!("tree.{ending}"))).unwrap();
+        content[50_000] ^= 1;
+        folder.write("big", &content);
+        set_time(time);
+        let says = ["is the outboard of other content", "may have rotted", "-o"];
+        folder.treewide(&args).run().fails(1, &says);
+        assert!(fs::read(folder.join(format!("tree.{ending}"))).unwrap() == outboard);
+        // An edit.
+        set_time(std::time::SystemTime::now() + std::time::Duration::from_secs(9));
+        folder.treewide(&args).run().fails(0, &[]);
+        set_time(time);
+    }
+}

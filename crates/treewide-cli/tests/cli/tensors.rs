@@ -2,6 +2,7 @@
 
 use crate::support::{Folder, TREEWIDE, find_program, hex, skip};
 use serde_json::{Value, json};
+use std::fs;
 use std::process::Command;
 
 /// A safetensors file: name, type, shape and bytes of each tensor.
@@ -201,4 +202,22 @@ fn fingerprint_is_made_by_jq_dd_sort_and_b3sum() {
     assert_eq!(folder.read("shell.tensors.b3"), folder.read("old.tensors.b3"));
     let printed = String::from_utf8(ended.stdout).unwrap();
     assert_eq!(printed.trim_end(), hex(folder.read("old.tensors.b3")));
+}
+
+#[test]
+fn tensors_replaces_no_file_of_a_model_that_is_a_directory() {
+    let folder = models();
+    folder.write("m/model.safetensors", fs::read(folder.join("old.safetensors")).unwrap());
+    folder.write("m/config.json", "{}");
+    for name in ["config.json", "model.safetensors"] {
+        let before = fs::read(folder.join("m").join(name)).unwrap();
+        let ended = folder.treewide(&format!("tensors m -o m/{name}")).run();
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        ended.fails(ended.code.unwrap(), &[name]);
+        assert!(fs::read(folder.join("m").join(name)).unwrap() == before, "{name}");
+    }
+    // Its own list gives way.
+    for _ in 0..2 {
+        folder.treewide("tensors m -o m/list.tensors.b3").run().fails(0, &[]);
+    }
 }

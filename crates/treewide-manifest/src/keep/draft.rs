@@ -24,7 +24,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use treewide::{Hash, Hasher};
+use treewide::{Hash, Hasher, OUT_LEN};
 use treewide_files::list::{Fault, Lines};
 use treewide_files::name::shown;
 use treewide_files::{Replacement, Stamp, is_temporary};
@@ -329,13 +329,18 @@ enum First {
 
 /// The first line of the file at the path. `None` if it is empty, or there is none. What cannot be read is for others to say.
 fn first(path: &Path) -> Option<First> {
+    first_with(path, None)
+}
+
+/// The same, of digests of this many bytes.
+fn first_with(path: &Path, len: Option<u64>) -> Option<First> {
     let mut lines = Lines::new(regular::open(path).ok()?, false).ok()?;
     let mut has_comment = false;
     loop {
         let Ok(next) = lines.next() else { return Some(First::Other) };
         let Some((_, line)) = next else { return has_comment.then_some(First::Other) };
         let is_result = || line.starts_with(b"{") && line.windows(9).any(|it| it == b"\"status\":");
-        match treewide_files::list::parse(line, None) {
+        match treewide_files::list::parse(line, len) {
             Ok(None) => has_comment |= !line.trim_ascii().is_empty(),
             Ok(Some(_)) if !is_result() => return Some(First::Entry),
             Ok(Some(_)) | Err(Fault::Digest { .. }) => return Some(First::Digest),
@@ -349,9 +354,13 @@ pub fn is_list(path: &Path) -> bool {
     first(path) == Some(First::Entry)
 }
 
-/// Whether there is a digest in the first line of the file at the path, also one without a name or cut.
-pub fn has_digest(path: &Path) -> bool {
-    matches!(first(path), Some(First::Entry | First::Digest))
+/// Whether there is a list at the path like those that `treewide sum` writes: hashes of 32 bytes and names, and the list is not named
+/// after another algorithm, such as `SHA256SUMS`.
+pub fn is_own_list(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
+    let is_of = |other: &&str| name.to_string_lossy().contains(*other);
+    !["sha", "md5"].iter().any(|it| is_of(it))
+        && first_with(path, Some(OUT_LEN as u64)) == Some(First::Entry)
 }
 
 /// Whether the file at the path is the index of some list, of any version; `None` if there is none, or an empty one.

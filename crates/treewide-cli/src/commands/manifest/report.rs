@@ -98,7 +98,9 @@ fn tone(class: Class) -> Tone {
 /// The two parts of a line, such as `MOVED   ` and ` a/x.jpg -> b/x.jpg`.
 fn text(finding: &Finding) -> (String, String) {
     let word = format!("{:<8}", finding.verdict.class().word().to_uppercase());
-    let name = Listed::new(&finding.path());
+    let path = finding.path();
+    // The root has no name.
+    let name = Listed::new(if path.as_os_str().is_empty() { Path::new(".") } else { &path });
     let detail = match &finding.verdict {
         Verdict::Moved { from } => {
             let from = Finding { name: from.clone(), ..finding.clone() };

@@ -82,7 +82,7 @@ impl CreateArgs {
         if data.is_at(&path, &self.file) {
             bail!("{}: is the file itself, which its outboard would replace", shown(&path));
         }
-        spare(&path, shape, mode, data.len())?;
+        let there = spare(&path, shape, mode, data.len())?;
         let mut replacement = begin(&path, &self.file)?;
         let len = data.len();
         progress.show(move || Some(len));
@@ -115,6 +115,15 @@ impl CreateArgs {
         })?;
         data.unchanged(&self.file)?;
         let digest = made.digest;
+        let modified = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
+        if there.is_some_and(|it| it != digest) && modified(&path) > modified(&self.file) {
+            bail!(
+                "{}: is the outboard of other content and newer than {}, which may have rotted since; `treewide outboard verify` \
+                 finds where; move the outboard away, or name another file with -o",
+                shown(&path),
+                shown(&self.file)
+            );
+        }
         hears.hashed(1, 0);
         progress.finish();
         replacement.complete().with_context(|| shown(&path))?;
@@ -148,10 +157,11 @@ impl CreateArgs {
 }
 
 /// An error if there is a file that is not an outboard, which would be lost. One that is cut off is still known by the length in front.
-fn spare(path: &Path, shape: Shape, mode: Mode, len: u64) -> anyhow::Result<()> {
+/// The digest of the content that one is of.
+fn spare(path: &Path, shape: Shape, mode: Mode, len: u64) -> anyhow::Result<Option<Hash>> {
     output::spare_manifest(path)?;
     let Some(there) = path.metadata().ok().filter(|it| it.is_file() && it.len() > 0) else {
-        return Ok(());
+        return Ok(None);
     };
     let mut file = File::open(path).with_context(|| shown(path))?;
     let mut read = |from: u64, len: u64| {
@@ -168,14 +178,14 @@ fn spare(path: &Path, shape: Shape, mode: Mode, len: u64) -> anyhow::Result<()> 
     // The root, and one of the pairs below it.
     let from = if shape.order == Order::Pre { 0 } else { pairs.saturating_sub(128) };
     let top = read(header + from, 128).with_context(|| shown(path))?;
+    let (is_pre, top) = (shape.order == Order::Pre, top.as_chunks::<64>().0);
     let is_outboard = pairs.is_multiple_of(64)
-        && match top.as_chunks::<64>().0 {
+        && match top {
             [pair] => {
                 // No more is known without the data that it was made from, but digests are not text.
                 Shape::of_name(path) == Some(shape) && str::from_utf8(pair).is_err()
             }
             [first, last] => {
-                let is_pre = shape.order == Order::Pre;
                 let (root, below) = if is_pre { (first, last) } else { (last, first) };
                 let mut subtree = Subtrees::new(mode);
                 subtree.push(below.as_chunks().0, 0);
@@ -189,7 +199,12 @@ fn spare(path: &Path, shape: Shape, mode: Mode, len: u64) -> anyhow::Result<()> 
             shown(path)
         );
     }
-    Ok(())
+    let root = if is_pre { top.first() } else { top.last() };
+    Ok(root.filter(|_| is_outboard).map(|root| {
+        let mut tree = Subtrees::new(mode);
+        tree.push(root.as_chunks().0, 0);
+        tree.finalize()
+    }))
 }
 
 /// Begins to write a file that appears when it is complete.
