@@ -159,8 +159,7 @@ impl TensorsArgs {
         let inputs: Vec<PathBuf> =
             paths.filter(|path| path.is_file()).cloned().chain(read).collect();
         let prints = if new.is_some() { Prints::OnlyFailures } else { Prints::Always };
-        // Its own list gives way.
-        if let Some(file) = self.output.file().filter(|it| !list::is_list(it)) {
+        if let Some(file) = self.output.file() {
             let operands = [Some(&self.old), self.new.as_ref()].into_iter().flatten().cloned();
             spare_below(file, &operands.collect::<Vec<_>>(), false)?;
         }
