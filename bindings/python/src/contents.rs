@@ -12,8 +12,12 @@ use crate::paths::{FilePath, text_of};
 use crate::threads::Threads;
 
 /// Path, operand, evidence, the path of the first name if this is another one.
-type Told<'py> =
-    (Bound<'py, PyString>, Bound<'py, PyString>, Option<&'static str>, Option<Bound<'py, PyString>>);
+type Told<'py> = (
+    Bound<'py, PyString>,
+    Bound<'py, PyString>,
+    Option<&'static str>,
+    Option<Bound<'py, PyString>>,
+);
 
 /// Kind, digest, size, files, percent, reclaimable, members.
 type ToldGroup<'py> = (

@@ -434,8 +434,8 @@ def dupes(
     - `empty`: empty files are also a group.
     - `ignore_names`: folders are compared by the contents in them alone.
     - `similar=80`: pairs of folders that share 80 % of the larger one's bytes are also groups.
-    - `root`: the directory that a list is of, or one that has it under the name of the list. Otherwise it is `X` next to
-      `X.b3`, or the current one.
+    - `root`: the directory that a list is of, or one that has it under the name of the list. Without it, it is `X` next
+      to `X.b3`.
     - `verify`: files of lists are looked at first; with `"read"` all are read.
 
     Raises `ManifestError` if a list cannot be used, `ValueError` if two operands have the same files, and `OSError`.
@@ -483,9 +483,7 @@ def missing(
     """
     if not others:
         raise TypeError("missing needs a list or directory in which it looks")
-    files, numbers, unreadable = _missing(
-        first, [*others], names=names, root=root, threads=threads, progress=progress
-    )
+    files, numbers, unreadable = _missing(first, [*others], names=names, root=root, threads=threads, progress=progress)
     fields: _Any = (tuple(MissingFile(*it) for it in files), *numbers, unreadable)
     return Missing(*fields)
 

@@ -61,7 +61,7 @@ pub(crate) struct MissingArgs {
     #[arg(long, help_heading = "Coverage")]
     names: bool,
 
-    /// The directory that a list is of, or one that has it under the name of the list [default: X next to X.b3, or .]
+    /// The directory that a list is of, or one that has it under the name of the list [default: X next to X.b3]
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Coverage")]
     root: Option<PathBuf>,
 

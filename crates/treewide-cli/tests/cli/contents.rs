@@ -627,15 +627,15 @@ fn dupes_and_missing_look_for_the_directory_of_a_list() {
         assert_eq!(ended.text().replace("./t/", "t/"), groups, "{ended:?}");
         assert_eq!(ended.code, Some(0));
     }
-    // As `verify`: the directory at hand.
-    let ended = folder.treewide("dupes -q -0 --verify ../lists/t.b3").at(folder.join("t")).run();
-    assert_eq!(ended.text(), "a\0new\nline\0\0b/\0c/\0\0", "{ended:?}");
+    let ended =
+        folder.treewide("dupes -q -0 --verify --root . ../lists/t.b3").at(folder.join("t")).run();
+    assert_eq!(ended.text(), "./a\0./new\nline\0\0./b/\0./c/\0\0", "{ended:?}");
     // A directory of its name that is another one.
     folder.write("lists/t/other", "one");
     folder
         .treewide("dupes -0 lists/t.b3")
         .run()
-        .fails(2, &["name it with --root, or run this in it"]);
+        .fails(2, &["so its names are not paths; name it with --root"]);
     fs::create_dir(folder.join("disk")).unwrap();
     fs::rename(folder.join("t"), folder.join("disk/t")).unwrap();
     let ended = folder.treewide("missing --root disk lists/t.b3 disk").run();
@@ -647,7 +647,8 @@ fn dupes_and_missing_look_for_the_directory_of_a_list() {
     let ended = folder.treewide("missing --json --root disk lists/t.b3 disk").run();
     assert!(ended.text().contains("\"not_counted\":4,"), "{ended:?}");
     // In the directory that another operand contains: its files are not found in themselves.
-    let ended = folder.treewide("missing ../../lists/t.b3 ..").at(folder.join("disk/t")).run();
+    let ended =
+        folder.treewide("missing --root . ../../lists/t.b3 ..").at(folder.join("disk/t")).run();
     ended.fails(1, &["4 of 4 files missing"]);
 }
 

@@ -53,15 +53,11 @@ impl Root {
         let named = path.extension().filter(|it| *it == "b3").map(|_| path.with_extension(""));
         let below =
             root.zip(named.as_ref()).and_then(|(root, it)| Some(root.join(it.file_name()?)));
-        let mut places = [below, root.map(PathBuf::from), named, Some(PathBuf::new())];
-        if index_path(path).exists() {
-            let manifest = Manifest::open(path)?;
-            manifest.check_index()?;
-            if manifest.has_index() {
-                let names = manifest.records()?.take(LOOKED_FOR).map(|it| Ok(it?.bare().to_vec()));
-                let dir = find(places, &names.collect::<Result<Vec<_>, Error>>()?);
-                return new(dir, From::Manifest(Box::new(manifest)));
-            }
+        let root = root.map(PathBuf::from);
+        if let Some(manifest) = indexed(path)? {
+            let names = manifest.records()?.take(LOOKED_FOR).map(|it| Ok(it?.bare().to_vec()));
+            let dir = find([below, root, named], &names.collect::<Result<Vec<_>, Error>>()?);
+            return new(dir, From::Manifest(Box::new(manifest)));
         }
         if path.file_name().is_some_and(|name| name == BUCKET)
             && let Some(lists) = lists_of_bucket(path)?
@@ -73,9 +69,7 @@ impl Root {
             names.push(line.name.clone());
         }
         // As `check`: names are those of the directory at hand, if anything is there.
-        places.swap(0, 1);
-        places.swap(2, 3);
-        new(find(places, &names), From::List)
+        new(find([root, below, Some(PathBuf::new()), named], &names), From::List)
     }
 
     /// The operand as it was named.
@@ -105,13 +99,8 @@ impl Root {
 
     /// Of a manifest, when the walk for it began, such as `2026-11-25T01:13:50Z`: what was written later may not be as recorded.
     pub fn began(&self) -> Option<&str> {
-        match &self.from {
-            From::Manifest(manifest) => match manifest.index() {
-                Index::Bound(ends) => Some(&ends.0.began),
-                Index::Absent | Index::Ignored(_) => None,
-            },
-            _ => None,
-        }
+        let From::Manifest(manifest) = &self.from else { return None };
+        if let Index::Bound(ends) = manifest.index() { Some(&ends.0.began) } else { None }
     }
 
     /// Files whose digests are not believed, and why.
@@ -131,7 +120,7 @@ impl Root {
         match &self.from {
             From::Manifest(manifest) => manifest.rules().follow,
             From::Directory(tree) => tree.follows,
-            From::List | From::Bucket(_) => false,
+            _ => false,
         }
     }
 
@@ -188,36 +177,32 @@ impl Root {
             From::Directory(tree) => tree.each(&mut each),
             From::Manifest(manifest) => {
                 let (mut records, is_here) = (manifest.records()?, self.dir.is_some());
-                let mut doubtful = Vec::new();
+                let (mut doubtful, list) = (Vec::new(), shown(&self.path));
                 for record in records.by_ref() {
                     let record = record?;
-                    match &record.what {
-                        // `update` keeps the digest of a file that has rotted, or may have.
+                    let kind = match &record.what {
                         What::File(file) => {
                             let mut digest = Some(file.digest);
+                            // `update` keeps the digest of a file that has rotted, or may have.
                             if file.facts.as_ref().is_some_and(|it| it.read.is_none()) {
-                                let list = shown(&self.path);
                                 let cause = format!(
                                     "was not found as {list} records it; look at it, and let `treewide update` accept or find it again"
                                 );
-                                let name = name::path(&record.name);
                                 let dir = self.dir.as_deref().unwrap_or(Path::new(""));
-                                doubtful.push((dir.join(name), cause));
+                                doubtful.push((dir.join(name::path(&record.name)), cause));
                                 digest = None;
                             }
-                            let facts = recorded(file, number, is_here);
-                            each(&record.name, Kind::File(digest, facts))?;
+                            Kind::File(digest, recorded(file, number, is_here))
                         }
-                        What::Directory(_) => each(record.bare(), Kind::Directory)?,
-                        What::Link(to) => each(&record.name, Kind::Other(to))?,
-                        What::Special(special) => {
-                            each(&record.name, Kind::Other(special.word().as_bytes()))?;
-                        }
+                        What::Directory(_) => Kind::Directory,
+                        What::Link(to) => Kind::Other(to),
+                        What::Special(special) => Kind::Other(special.word().as_bytes()),
                         What::Unknown(cause) => {
                             let cause = format!("{cause}; make the manifest again");
                             return Err(Error::new(&self.path, ErrorKind::List(cause)));
                         }
-                    }
+                    };
+                    each(record.bare(), kind)?;
                 }
                 let _ = self.doubtful.set(doubtful);
                 match records.damage() {
@@ -246,39 +231,45 @@ impl Root {
             sorter.push(&[name, &[0], &digest, &end])
         })?;
         let mut sorted = sorter.finish()?;
-        let mut previous: Option<(Vec<u8>, [u8; OUT_LEN])> = None;
+        // The name with its end, and the digest.
+        let (mut before, mut known) = (Vec::new(), [0; OUT_LEN]);
         while let Some(mut record) = sorted.next()? {
             let facts = Facts::take(&mut record);
             let digest = last(&mut record);
             let name = &record[..record.len() - 1];
-            match &mut previous {
-                Some((before, known)) if before == name => {
-                    if *known == digest {
-                        continue;
-                    }
-                    return Err(Error::new(&self.path, ErrorKind::List(twice(name))));
-                }
-                Some((before, known)) => {
-                    before.clear();
-                    before.extend_from_slice(name);
-                    *known = digest;
-                }
-                None => previous = Some((name.to_vec(), digest)),
+            if before != record {
+                each(name, Kind::File(Some(digest), facts))?;
+            } else if known != digest {
+                return Err(Error::new(&self.path, ErrorKind::List(twice(name))));
             }
-            each(name, Kind::File(Some(digest), facts))?;
+            before.clear();
+            before.extend_from_slice(record);
+            known = digest;
         }
         Ok(())
     }
 }
 
 /// The first of these directories that has one of the names, or the first that is there if there is no name.
-fn find(dirs: [Option<PathBuf>; 4], names: &[Vec<u8>]) -> Option<PathBuf> {
+fn find<const N: usize>(dirs: [Option<PathBuf>; N], names: &[Vec<u8>]) -> Option<PathBuf> {
     let has = |dir: &PathBuf, name: &Vec<u8>| {
         os_path(name).is_ok_and(|it| dir.join(it).symlink_metadata().is_ok())
     };
-    let is =
-        |dir: &PathBuf| names.iter().any(|it| has(dir, it)) || names.is_empty() && dir.is_dir();
+    let is = |dir: &PathBuf| match names {
+        [] => dir.is_dir(),
+        names => names.iter().any(|it| has(dir, it)),
+    };
     dirs.into_iter().flatten().find(is)
+}
+
+/// The manifest at this list, if it has an index.
+pub(crate) fn indexed(list: &Path) -> Result<Option<Manifest>, Error> {
+    if !index_path(list).exists() {
+        return Ok(None);
+    }
+    let manifest = Manifest::open(list)?;
+    manifest.check_index()?;
+    Ok(Some(manifest).filter(Manifest::has_index))
 }
 
 /// An error if a list has another digest of the empty file than BLAKE3, as far as lengths say which it is.

@@ -118,10 +118,7 @@ impl Roots {
     pub(crate) fn are_here(&self, cause: &str) -> Result<(), Error> {
         let Some(root) = self.all.iter().find(|root| root.dir().is_none()) else { return Ok(()) };
         let what = "the directory that it is of is not here";
-        Err(refused(
-            root.path(),
-            &format!("{what}, {cause}; name it with --root, or run this in it"),
-        ))
+        Err(refused(root.path(), &format!("{what}, {cause}; name it with --root")))
     }
 
     /// Where a file or folder is, without symbolic links on the way; `None` if it is not here.

@@ -17,6 +17,7 @@ const IN_MEMORY: usize = 512 << 20;
 const BUFFER: usize = 256 << 10;
 
 /// Byte strings to sort.
+#[derive(Debug)]
 pub(crate) struct Sorter {
     most: usize,
     bytes: Vec<u8>,
@@ -25,6 +26,7 @@ pub(crate) struct Sorter {
 }
 
 /// Where a record is, and its first bytes, by which most comparisons are decided.
+#[derive(Debug)]
 struct Place {
     begin: u64,
     start: u32,
@@ -97,14 +99,15 @@ impl Sorter {
         }
         self.write_run()?;
         (self.bytes, self.places) = (Vec::new(), Vec::new());
-        let mut heads = BinaryHeap::new();
-        for run in self.runs {
-            let mut head = Head { record: Vec::new(), run: BufReader::with_capacity(BUFFER, run) };
-            if head.read()? {
-                heads.push(Reverse(head));
+        let runs = self.runs.into_iter().map(|it| BufReader::with_capacity(BUFFER, it));
+        let (mut runs, mut heads) = (runs.collect::<Vec<_>>(), BinaryHeap::new());
+        for (at, run) in runs.iter_mut().enumerate() {
+            let mut record = Vec::new();
+            if read(run, &mut record)? {
+                heads.push(Reverse((record, at)));
             }
         }
-        Ok(Sorted::Files { heads, last: Vec::new() })
+        Ok(Sorted::Files { heads, runs, last: Vec::new() })
     }
 }
 
@@ -118,58 +121,32 @@ fn failed(error: io::Error) -> Error {
     Error::write(std::env::temp_dir(), error)
 }
 
+/// Reads the next record of a run; `false` at its end.
+fn read(run: &mut impl Read, record: &mut Vec<u8>) -> Result<bool, Error> {
+    let mut len = [0; 4];
+    match run.read_exact(&mut len) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+        read => read.map_err(failed)?,
+    }
+    record.resize(u32::from_le_bytes(len) as usize, 0);
+    run.read_exact(record).map_err(failed)?;
+    Ok(true)
+}
+
 /// Records in their order.
+#[derive(Debug)]
 pub(crate) enum Sorted {
-    Memory { sorter: Sorter, at: usize },
-    Files { heads: BinaryHeap<Reverse<Head>>, last: Vec<u8> },
+    Memory {
+        sorter: Sorter,
+        at: usize,
+    },
+    Files {
+        /// The next record of each run, and its number.
+        heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+        runs: Vec<BufReader<File>>,
+        last: Vec<u8>,
+    },
 }
-
-impl std::fmt::Debug for Sorted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sorted").finish_non_exhaustive()
-    }
-}
-
-/// The next record of a file.
-pub(crate) struct Head {
-    record: Vec<u8>,
-    run: BufReader<File>,
-}
-
-impl Head {
-    /// `false` at the end of the file.
-    fn read(&mut self) -> Result<bool, Error> {
-        let mut len = [0; 4];
-        match self.run.read_exact(&mut len) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-            Err(error) => return Err(failed(error)),
-        }
-        self.record.resize(u32::from_le_bytes(len) as usize, 0);
-        self.run.read_exact(&mut self.record).map_err(failed)?;
-        Ok(true)
-    }
-}
-
-impl Ord for Head {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.record.cmp(&other.record)
-    }
-}
-
-impl PartialOrd for Head {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Head {
-    fn eq(&self, other: &Self) -> bool {
-        self.record == other.record
-    }
-}
-
-impl Eq for Head {}
 
 impl Sorted {
     /// The next record. `None` at the end.
@@ -180,10 +157,11 @@ impl Sorted {
                 *at += 1;
                 Ok(place.map(|place| place.of(&sorter.bytes)))
             }
-            Self::Files { heads, last } => {
+            Self::Files { heads, runs, last } => {
                 let Some(mut head) = heads.peek_mut() else { return Ok(None) };
-                std::mem::swap(last, &mut head.0.record);
-                if !head.0.read()? {
+                let Reverse((record, run)) = &mut *head;
+                std::mem::swap(last, record);
+                if !read(&mut runs[*run], record)? {
                     PeekMut::pop(head);
                 }
                 Ok(Some(last))

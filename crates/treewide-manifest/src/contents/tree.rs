@@ -2,8 +2,9 @@
 
 use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode};
+use crate::contents::root::indexed;
 use crate::error::{Error, ErrorKind};
-use crate::format::manifest::{Manifest, Records, index_path, unusable_index};
+use crate::format::manifest::{Manifest, Records, unusable_index};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
 use crate::format::regular;
@@ -100,39 +101,40 @@ impl Tree {
             };
             let is_file = matches!(entry.what, There::File(_));
             let stamp = match entry.what {
-                There::File(_) => Stamp::at(&entry.path, rules.follow).ok(),
-                _ => None,
+                There::File(_) => Stamp::at(&entry.path, rules.follow).map(Some),
+                _ => Ok(None),
             };
             let record = match &mut recorded {
-                Some(recorded) => recorded.at(entry.name(), is_file, stamp.as_ref())?,
+                Some(recorded) => recorded.at(
+                    entry.name(),
+                    is_file,
+                    stamp.as_ref().ok().and_then(Option::as_ref),
+                )?,
                 None => None,
             };
-            let what = match (entry.what, stamp) {
+            let what = stamp.and_then(|stamp| match (entry.what, stamp) {
                 (There::File(identity), Some(stamp)) => {
-                    let (digest, evidence) = match record {
-                        _ if stamp.len == 0 && !has_more(&entry.path) => {
-                            (Some(EMPTY), Evidence::Metadata)
-                        }
-                        Some(Record { what: What::File(file), .. })
-                            if is_unchanged(file, &stamp) =>
-                        {
-                            tree.known += 1;
-                            (Some(file.digest), Evidence::Metadata)
-                        }
-                        _ => (None, Evidence::Read),
+                    let known = match record.map(|it| &it.what) {
+                        Some(What::File(file)) if is_unchanged(file, &stamp) => Some(file.digest),
+                        _ => None,
                     };
-                    Thing::File(Box::new(File { identity, stamp, digest, evidence }))
+                    let is_empty = stamp.len == 0 && !has_more(&entry.path);
+                    tree.known += u64::from(known.is_some() && !is_empty);
+                    let digest = if is_empty { Some(EMPTY) } else { known };
+                    let evidence = digest.map_or(Evidence::Read, |_| Evidence::Metadata);
+                    Ok(Thing::File(Box::new(File { identity, stamp, digest, evidence })))
                 }
-                (There::Directory, _) => Thing::Directory,
-                (There::Special(special), _) => Thing::Other(special.word().as_bytes().into()),
-                (There::Link, _) => match entry.path.read_link() {
-                    Ok(to) => Thing::Other(to.into_os_string().into_encoded_bytes().into()),
-                    Err(error) => tree.unreadable(&entry.path, error.to_string()),
-                },
-                (There::File(_), None) => {
-                    tree.unreadable(&entry.path, "the system says nothing of it".into())
+                (There::Directory, _) => Ok(Thing::Directory),
+                (There::Special(it), _) => Ok(Thing::Other(it.word().as_bytes().into())),
+                (There::Link | There::File(_), _) => {
+                    let to = entry.path.read_link()?;
+                    Ok(Thing::Other(to.into_os_string().into_encoded_bytes().into()))
                 }
-            };
+            });
+            let what = what.unwrap_or_else(|error| {
+                tree.failed.push((entry.path.clone(), error.to_string()));
+                Thing::Unreadable
+            });
             let name = entry.name().strip_suffix(b"/").unwrap_or(entry.name()).into();
             tree.items.push(Item { name, what });
         }
@@ -140,11 +142,6 @@ impl Tree {
             tree.gone = recorded.gone(list, tree.failed.is_empty())?;
         }
         Ok(tree)
-    }
-
-    fn unreadable(&mut self, path: &Path, cause: String) -> Thing {
-        self.failed.push((path.into(), cause));
-        Thing::Unreadable
     }
 
     /// The file at this place.
@@ -207,8 +204,8 @@ struct Recorded {
 
 impl Recorded {
     fn new(manifest: &Manifest) -> Result<Self, Error> {
-        let records = manifest.records()?;
-        Ok(Self { records, last: None, gone: 0, devices: HashMap::new() })
+        let (records, devices) = (manifest.records()?, HashMap::new());
+        Ok(Self { records, last: None, gone: 0, devices })
     }
 
     fn next(&mut self) -> Result<bool, Error> {
@@ -277,21 +274,13 @@ fn like_by_times(was: &FileRecord, stamp: &Stamp) -> Like {
 
 /// The manifest of a directory, if it is next to it and has an index.
 fn manifest_of(dir: &Path) -> Result<Option<Manifest>, Error> {
-    let full = match dir.file_name() {
-        Some(_) => Some(dir.to_owned()),
-        None => dir.canonicalize().ok(),
-    };
-    let Some(mut list) = full.as_deref().and_then(Path::file_name).map(|it| it.to_owned()) else {
+    let full = if dir.file_name().is_some() { Some(dir.into()) } else { dir.canonicalize().ok() };
+    let Some((full, mut list)) = full.and_then(|it| Some((it.clone(), it.file_name()?.to_owned())))
+    else {
         return Ok(None);
     };
     list.push(".b3");
-    let list = full.as_deref().unwrap_or(dir).with_file_name(list);
-    if !index_path(&list).exists() {
-        return Ok(None);
-    }
-    let manifest = Manifest::open(&list)?;
-    manifest.check_index()?;
-    Ok(Some(manifest).filter(Manifest::has_index))
+    indexed(&full.with_file_name(list))
 }
 
 /// Whether a file that is said to be empty has a content, as those in `/proc` do.
