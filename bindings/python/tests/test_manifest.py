@@ -259,7 +259,8 @@ def test_nothing_to_look_for_is_not_found(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "b/x").write_bytes(b"x")
-    assert manifest.missing(tmp_path / "empty", tmp_path / "b")
+    with pytest.raises(manifest.ManifestError, match="has no file, so nothing was compared"):
+        manifest.missing(tmp_path / "empty", tmp_path / "b")
 
 
 def test_operands_that_cannot_be_compared_are_refused(tree):

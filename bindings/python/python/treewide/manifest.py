@@ -402,8 +402,8 @@ class Missing:
     unreadable: list[tuple[str, str]]
 
     def __bool__(self) -> bool:
-        """Whether anything is missing, or may be: it could not be read, or there was nothing to look for."""
-        return bool(self.files or self.unreadable or not self.total_files)
+        """Whether anything is missing, or may be, as it could not be read."""
+        return bool(self.files or self.unreadable)
 
     def to_arrow(self) -> _Any:
         """Return a table of pyarrow with a row for each file: path, digest, size, evidence."""
