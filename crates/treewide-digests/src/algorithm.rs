@@ -1,6 +1,7 @@
 //! The algorithms that digests are made by: one table, and one trait in front of the crates.
 
 mod dos2unix;
+mod xet;
 
 use blake2::digest::consts::{U20, U28, U32, U48};
 use sha2::digest::Digest;
@@ -122,6 +123,7 @@ algorithms! {
     BLAKE2S_256 "blake2s-256" "BLAKE2s-256" 32 ["BLAKE2S" "BLAKE2S256"] false Some(plain::<blake2::Blake2s256>);
     CRC32 "crc32" "CRC-32" 4 [] true Some(crc32);
     MD5_DOS2UNIX "md5-dos2unix" "DVC 2's MD5" 16 [] true Some(dos2unix::begin);
+    XET "xet" "xetHash" 32 ["XET"] false Some(xet::begin);
     GIT_BLOB_SHA1 "git-blob-sha1" "git's SHA-1" 20 [] true Some(git_blob);
 }
 
@@ -225,6 +227,7 @@ mod tests {
         ),
         (Algorithm::CRC32, "352441c2"),
         (Algorithm::MD5_DOS2UNIX, "900150983cd24fb0d6963f7d28e17f72"),
+        (Algorithm::XET, "55b9df318a7c45f470d57b04d8ca79a15b0637ffe94b25041a58d00c3528afff"),
         (Algorithm::GIT_BLOB_SHA1, "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f"),
     ];
 

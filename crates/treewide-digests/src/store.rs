@@ -76,16 +76,15 @@ pub static KINDS: &[Kind] = &[
     Kind {
         name: "huggingface-shared",
         shown: "shared blobs of Hugging Face",
-        advice: "",
+        advice: "to fetch it again, remove the file and download the repository",
         is: markers::is_hugging_face_shared,
         layout: Layout::Names {
-            objects: &[],
+            objects: &[(Algorithm::XET, "=2/+64")],
             passed: &[
                 (".huggingface-shared-blobs", MARK),
                 ("*.refs", MARK),
                 ("*.lock", MARK),
                 ("*.tmp", TEMPORARY),
-                ("*/*", "object named by xetHash, which this program does not know,"),
             ],
         },
     },

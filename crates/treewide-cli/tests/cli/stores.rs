@@ -16,7 +16,7 @@ pub(crate) const STORES: &[(&str, &str, usize)] = &[
     ("dvc", "", 6),
     ("git-annex", "", 13),
     ("git-lfs", "", 5),
-    ("hf-cache-2x", "", 5),
+    ("hf-cache-2x", "", 6),
     ("hf-local-dir", "", 5),
     ("oci-layout", "", 4),
     ("ollama-from-source", "", 4),

@@ -1,73 +1,85 @@
-//! MD5 as DVC 2 finds it: text with `\r\n` at the ends of lines counts as text with `\n`.
+//! MD5 as DVC 2 finds it: `\r\n` in text counts as `\n`. It decides anew for each piece of 1 MiB whether that is text.
 
 use super::Digester;
 use md5::{Digest, Md5};
 
-pub(super) fn begin(_: u64) -> Box<dyn Digester> {
-    let start = Vec::with_capacity(Dos2Unix::START);
-    Box::new(Dos2Unix { md5: Md5::new(), start, is_text: None, has_return: false })
-}
+const PIECE: usize = 1 << 20;
+/// The bytes of a piece that decide.
+const START: usize = 512;
 
 struct Dos2Unix {
     md5: Md5,
-    /// The start of the file, until it is known whether it is text.
-    start: Vec<u8>,
-    is_text: Option<bool>,
-    /// Whether the last byte was `\r`, which is not yet hashed.
-    has_return: bool,
+    piece: Vec<u8>,
+}
+
+pub(super) fn begin(_: u64) -> Box<dyn Digester> {
+    Box::new(Dos2Unix { md5: Md5::new(), piece: Vec::new() })
 }
 
 impl Dos2Unix {
-    /// The bytes that decide whether a file is text.
-    const START: usize = 512;
-
-    fn is_text(start: &[u8]) -> bool {
+    fn end_piece(&mut self) {
+        let start = &self.piece[..self.piece.len().min(START)];
         let is_odd = |it: &&u8| !matches!(it, b' '..=b'~' | b'\n' | b'\r' | b'\t' | 8 | 12);
-        !start.contains(&0) && 10 * start.iter().filter(is_odd).count() <= 3 * start.len()
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        if self.is_text != Some(true) {
-            return Digest::update(&mut self.md5, bytes);
-        }
-        for line in bytes.split_inclusive(|it| *it == b'\r') {
-            if std::mem::take(&mut self.has_return) && !line.starts_with(b"\n") {
-                Digest::update(&mut self.md5, b"\r");
+        let odd = start.iter().filter(is_odd).count();
+        if !start.contains(&0) && 10 * odd <= 3 * start.len() {
+            let (mut last, mut at) = (0, 0);
+            let len = self.piece.len();
+            for from in 0..len {
+                let byte = self.piece[from];
+                at -= usize::from(last == b'\r' && byte == b'\n');
+                self.piece[at] = byte;
+                (last, at) = (byte, at + 1);
             }
-            let rest = line.strip_suffix(b"\r");
-            self.has_return = rest.is_some();
-            Digest::update(&mut self.md5, rest.unwrap_or(line));
+            self.piece.truncate(at);
         }
-    }
-
-    fn decide(&mut self) {
-        self.is_text = Some(Self::is_text(&self.start));
-        let start = std::mem::take(&mut self.start);
-        self.take(&start);
+        Digest::update(&mut self.md5, &self.piece);
+        self.piece.clear();
     }
 }
 
 impl Digester for Dos2Unix {
     fn update(&mut self, mut bytes: &[u8]) {
-        if self.is_text.is_none() {
-            let more = bytes.len().min(Self::START - self.start.len());
-            self.start.extend(&bytes[..more]);
-            bytes = &bytes[more..];
-            if self.start.len() < Self::START {
-                return;
+        while !bytes.is_empty() {
+            let (more, rest) = bytes.split_at(bytes.len().min(PIECE - self.piece.len()));
+            self.piece.extend(more);
+            if self.piece.len() == PIECE {
+                self.end_piece();
             }
-            self.decide();
+            bytes = rest;
         }
-        self.take(bytes);
     }
 
     fn finish(mut self: Box<Self>) -> Vec<u8> {
-        if self.is_text.is_none() {
-            self.decide();
-        }
-        if self.has_return {
-            Digest::update(&mut self.md5, b"\r");
-        }
+        self.end_piece();
         self.md5.finalize().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use treewide_files::digest::hex;
+
+    /// By `dvc_data.hashfile.hash.fobj_md5` 3.18.3 with `md5-dos2unix`.
+    #[test]
+    fn begin_finds_the_digests_of_dvc_2() {
+        let lines = |count: usize| b"a line\r\n".repeat(count);
+        for (content, expected) in [
+            (b"".to_vec(), "d41d8cd98f00b204e9800998ecf8427e"),
+            (b"a\r\r\nb\rc\r".to_vec(), "1d17c885b68e7607b33655f762cd6260"),
+            (b"a\0\r\n".to_vec(), "a200e344e12b35719025ffdb8b428ee8"),
+            ([&[200; 153][..], &[b'x'; 357], b"\r\n"].concat(), "12e42114a2c9f62ef041953c5f87d693"),
+            ([&[200; 154][..], &[b'x'; 357], b"\r\n"].concat(), "ea4a4bb99a82a76974cee5cb7237ca31"),
+            // A line ends where a piece does.
+            ([b"123456789", &lines(200_000)[..]].concat(), "738ddc9eb637c8661f5800b640a177e2"),
+            // The second piece is not text.
+            ([&lines(1 << 17)[..], b"\0\r\n"].concat(), "0327a9935d10c647c5a01a81e0f12ba0"),
+        ] {
+            for step in [1 << 22, 100_001, 4096] {
+                let mut digester = begin(0);
+                content.chunks(step).for_each(|it| digester.update(it));
+                assert_eq!(hex(&digester.finish()), expected, "{}", content.len());
+            }
+        }
     }
 }

@@ -1,0 +1,254 @@
+//! xetHash, by which Hugging Face names the content of files.
+//!
+//! ```text
+//! bytes    ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~   cut where a rolling hash of 64 bytes has 16 zero bits
+//! chunks   [  ~72 KiB  ][   ][     ][   ]   BLAKE3, keyed
+//! nodes       [  2 to 9 chunks   ] [    ]   BLAKE3, keyed, of the text `HASH : LENGTH\n` for each child
+//! root               [           ]
+//! file               BLAKE3, keyed, of the root's 32 bytes; of an empty file: zeros
+//! ```
+//!
+//! As text, each 8 bytes of a hash are a little-endian number, so their digits come in reverse order. The digest here has the bytes in
+//! the order of that text. <https://huggingface.co/docs/xet> has the specification.
+
+use super::Digester;
+use gearhash::DEFAULT_TABLE as GEAR;
+use std::fmt::Write;
+use treewide::{Batch, Mode};
+use treewide_files::digest::hex;
+
+/// The least and the most bytes of a chunk.
+const LEAST: usize = 8 << 10;
+const MOST: usize = 128 << 10;
+/// The bits of the rolling hash that are zero at a cut.
+const MASK: u64 = 0xffff << 48;
+/// The bytes on which the rolling hash depends: each moves it by a bit.
+const WINDOW: usize = 64;
+/// The most children of a node.
+const WIDTH: usize = 9;
+/// The bytes that are cut and hashed at a time, which the cache of a core holds. A guess.
+const PIECE: usize = 1 << 20;
+/// Ranges of a piece that one thread scans at the same time, because each waits for its last byte.
+const LANES: usize = 4;
+
+const CHUNK_KEY: [u8; 32] = [
+    0x66, 0x97, 0xf5, 0x77, 0x5b, 0x95, 0x50, 0xde, 0x31, 0x35, 0xcb, 0xac, 0xa5, 0x97, 0x18, 0x1c,
+    0x9d, 0xe4, 0x21, 0x10, 0x9b, 0xeb, 0x2b, 0x58, 0xb4, 0xd0, 0xb0, 0x4b, 0x93, 0xad, 0xf2, 0x29,
+];
+const NODE_KEY: [u8; 32] = [
+    0x01, 0x7e, 0xc5, 0xc7, 0xa5, 0x47, 0x29, 0x96, 0xfd, 0x94, 0x66, 0x66, 0xb4, 0x8a, 0x02, 0xe6,
+    0x5d, 0xdd, 0x53, 0x6f, 0x37, 0xc7, 0x6d, 0xd2, 0xf8, 0x63, 0x52, 0xe6, 0x4a, 0x53, 0x71, 0x3f,
+];
+
+/// The hash of a chunk or a node, and the number of bytes that it is of.
+type Node = ([u8; 32], u64);
+
+struct Xet {
+    batch: Batch,
+    /// Bytes after the last cut. There is no cut in the first `scanned` of them.
+    bytes: Vec<u8>,
+    scanned: usize,
+    /// The nodes that have no parent yet, and how many there were, for each level from the chunks up.
+    levels: Vec<(Vec<Node>, u64)>,
+}
+
+pub(super) fn begin(_: u64) -> Box<dyn Digester> {
+    let batch = Batch::with_mode(Mode::keyed(&CHUNK_KEY));
+    Box::new(Xet { batch, bytes: Vec::new(), scanned: 0, levels: Vec::new() })
+}
+
+impl Digester for Xet {
+    fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (more, rest) = bytes.split_at(bytes.len().min(PIECE - self.bytes.len()));
+            self.bytes.extend(more);
+            if self.bytes.len() == PIECE {
+                self.end_piece(false);
+            }
+            bytes = rest;
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<u8> {
+        self.end_piece(true);
+        let mut level = 0;
+        while let Some((open, count)) = self.levels.get_mut(level) {
+            if let ([(root, _)], 1) = (&open[..], *count) {
+                return in_order_of_text(treewide::keyed_hash(&[0; 32], root).as_bytes()).to_vec();
+            }
+            let open = std::mem::take(open);
+            if !open.is_empty() {
+                self.push(level + 1, parent(&open));
+            }
+            level += 1;
+        }
+        vec![0; 32]
+    }
+}
+
+impl Xet {
+    /// Cuts the bytes into chunks, and hashes them. What comes after the last cut is kept, unless it is the end.
+    fn end_piece(&mut self, is_end: bool) {
+        let (mut chunks, mut rest) = (Vec::new(), &self.bytes[..]);
+        let mut candidates = candidates(&self.bytes, self.scanned).into_iter().peekable();
+        loop {
+            let start = self.bytes.len() - rest.len();
+            while candidates.next_if(|at| *at < start + LEAST).is_some() {}
+            let len = match candidates.peek().map(|at| at - start) {
+                Some(len) if len <= MOST => len,
+                _ if rest.len() >= MOST => MOST,
+                _ if is_end && !rest.is_empty() => rest.len(),
+                _ => break,
+            };
+            let (chunk, after) = rest.split_at(len);
+            chunks.push(chunk);
+            rest = after;
+        }
+        let hashes = self.batch.hash(&chunks);
+        let nodes: Vec<Node> =
+            hashes.iter().zip(&chunks).map(|(hash, it)| (*hash.as_bytes(), it.len() as u64)).collect();
+        self.scanned = rest.len();
+        self.bytes.drain(..self.bytes.len() - self.scanned);
+        nodes.into_iter().for_each(|it| self.push(0, it));
+    }
+
+    /// Adds a node to a level, and its parent to the next one if it is the last of its parent.
+    fn push(&mut self, level: usize, node: Node) {
+        if self.levels.len() == level {
+            self.levels.push((Vec::new(), 0));
+        }
+        let (open, count) = &mut self.levels[level];
+        *count += 1;
+        open.push(node);
+        // The lowest bits of the hash's last 8 bytes as a little-endian number.
+        let is_last = open.len() >= 3 && node.0[24] % 4 == 0 || open.len() == WIDTH;
+        if is_last {
+            let open = std::mem::take(open);
+            self.push(level + 1, parent(&open));
+        }
+    }
+}
+
+fn parent(children: &[Node]) -> Node {
+    let mut text = String::new();
+    for (hash, len) in children {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{} : {len}", hex(&in_order_of_text(hash)));
+    }
+    let len = children.iter().map(|(_, len)| len).sum();
+    (treewide::keyed_hash(&NODE_KEY, text.as_bytes()).into(), len)
+}
+
+/// The bytes of a hash in the order in which its text has them.
+fn in_order_of_text(hash: &[u8; 32]) -> [u8; 32] {
+    let mut bytes = *hash;
+    bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse);
+    bytes
+}
+
+/// The ends of prefixes of `bytes`, longer than `from`, at which there may be a cut, in order.
+fn candidates(bytes: &[u8], from: usize) -> Vec<usize> {
+    let len = (bytes.len() - from) / LANES;
+    let starts: [usize; LANES] = std::array::from_fn(|lane| from + lane * len);
+    // Before a lane, the hash of the bytes that it depends on.
+    let step = |hash: u64, byte: u8| (hash << 1).wrapping_add(GEAR[usize::from(byte)]);
+    let before = |at: usize| &bytes[at.saturating_sub(WINDOW)..at];
+    let mut hashes = starts.map(|at| before(at).iter().fold(0, |hash, byte| step(hash, *byte)));
+    let [a, b, c, d] = starts.map(|at| &bytes[at..at + len]);
+    let mut found = Vec::new();
+    for at in 0..len {
+        for (lane, byte) in [a[at], b[at], c[at], d[at]].into_iter().enumerate() {
+            hashes[lane] = step(hashes[lane], byte);
+            if hashes[lane] & MASK == 0 {
+                found.push(starts[lane] + at + 1);
+            }
+        }
+    }
+    for at in from + LANES * len..bytes.len() {
+        hashes[LANES - 1] = step(hashes[LANES - 1], bytes[at]);
+        if hashes[LANES - 1] & MASK == 0 {
+            found.push(at + 1);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn xet(bytes: &[u8], step: usize) -> String {
+        let mut digester = begin(bytes.len() as u64);
+        bytes.chunks(step).for_each(|it| digester.update(it));
+        hex(&digester.finish())
+    }
+
+    fn pattern(len: usize) -> Vec<u8> {
+        (0..len).map(|at| (at % 251) as u8).collect()
+    }
+
+    /// The upper bytes of Knuth's generator for MMIX.
+    fn random(len: usize) -> Vec<u8> {
+        let mut state = 1_u64;
+        let next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        std::iter::repeat_with(next).take(len).collect()
+    }
+
+    /// The data of tests of xet-core.
+    fn split_mix(len: usize) -> Vec<u8> {
+        let mut state = 0_u64;
+        let next = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (z ^ (z >> 31)).to_le_bytes()
+        };
+        std::iter::repeat_with(next).flatten().take(len).collect()
+    }
+
+    /// By `hf_xet.hash_files` 1.8.0.
+    #[test]
+    fn begin_finds_the_hashes_of_hf_xet() {
+        for (bytes, expected) in [
+            (vec![], "0000000000000000000000000000000000000000000000000000000000000000"),
+            (
+                b"hello treewide\n".to_vec(),
+                "5464ed4662b5106086224c524c119fd9e471a13222d82a595f173a11c892960e",
+            ),
+            (vec![0], "41f5539a8d8bdd7509fd9a319268aca47ea6d40b33394170182e09fa86345c7e"),
+            (vec![0; 300_000], "3d7bd4178bc2851ba07d59c24c3a88ae0c7220e9920d6c5c6a06b01556d46404"),
+            (
+                vec![59; 1_000_000],
+                "53f845640fcd1c7440befff65bd93434c83a30c6559a705597d61f2ef64e2f88",
+            ),
+            (pattern(8191), "af3035a271596fd3463aece07db2041dd85699cab4e27e1125b17e966a1b3ef3"),
+            (pattern(131_072), "c591135b587d04a52721338102602e8731a4e5b967af004d0b845c81e02c5a2b"),
+            (pattern(131_073), "429ffffa77fb8eb03c0ff397e414eb0d0575785296b105fda3a2ceeab532c575"),
+            (
+                pattern(1_000_000),
+                "a6915bc7a3b8f6812da0990d510cc8228f8fe8d41d96c0678649c18122e4caf8",
+            ),
+            (random(8192), "556829086ec46083e937674309b466abd4c844d3229e78a0dc93c94d6ff6f0c8"),
+            (random(100_000), "533b884c46bf6bbbe6f91eadda15cdefac1d3883f0bfd311f919ce3beb37f743"),
+            (random(1_000_000), "21a116f0b13407b52058e644fe19dbd1398e63edf75cc008d3ea0c2b87c07944"),
+            (
+                random(10_000_000),
+                "cf4732cd9b9235cf1f4a1f955d3d9c297d081fb43a5684d1357c6dee2eda4448",
+            ),
+            (
+                split_mix(1_000_000),
+                "3d17b2d7d64a0e011b6717a52d9a16bd2c3f05b743fa8adf52a7d75dafab6d89",
+            ),
+        ] {
+            for step in [100_003, bytes.len().max(1)] {
+                assert_eq!(xet(&bytes, step), expected, "{} by {step}", bytes.len());
+            }
+        }
+    }
+}
