@@ -150,7 +150,7 @@ pub(crate) struct CheckArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(1..MAX_LINE / 2))]
     length: Option<u64>,
 
-    /// The algorithm of lines that do not name one, such as sha256, sha512, md5, blake2b-256, sha3-256
+    /// The algorithm of lines that do not name one, such as sha256, sha512, md5, blake2b-256, sha3-256, xet
     ///
     /// By default, the name of the list says it (SHA256SUMS, a.iso.sha512), and otherwise the length of each digest. One of 64
     /// digits is that of a file if it is the file's BLAKE3 or SHA-256 digest. A line that names another algorithm is FAILED.

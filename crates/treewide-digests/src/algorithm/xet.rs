@@ -20,16 +20,16 @@ use treewide_files::digest::hex;
 /// The least and the most bytes of a chunk.
 const LEAST: usize = 8 << 10;
 const MOST: usize = 128 << 10;
-/// The bits of the rolling hash that are zero at a cut.
-const MASK: u64 = 0xffff << 48;
 /// The bytes on which the rolling hash depends: each moves it by a bit.
 const WINDOW: usize = 64;
 /// The most children of a node.
 const WIDTH: usize = 9;
 /// The bytes that are cut and hashed at a time, which the cache of a core holds. A guess.
 const PIECE: usize = 1 << 20;
-/// Ranges of a piece that one thread scans at the same time, because each waits for its last byte.
-const LANES: usize = 4;
+/// Ranges of a piece that one thread scans at the same time, because each waits for its last byte; and the bytes of each after which
+/// it looks whether there was a cut. results/zen5-2vcpu/digests.md#xethash
+const LANES: usize = 2;
+const STRIDE: usize = 8;
 
 const CHUNK_KEY: [u8; 32] = [
     0x66, 0x97, 0xf5, 0x77, 0x5b, 0x95, 0x50, 0xde, 0x31, 0x35, 0xcb, 0xac, 0xa5, 0x97, 0x18, 0x1c,
@@ -105,8 +105,11 @@ impl Xet {
             rest = after;
         }
         let hashes = self.batch.hash(&chunks);
-        let nodes: Vec<Node> =
-            hashes.iter().zip(&chunks).map(|(hash, it)| (*hash.as_bytes(), it.len() as u64)).collect();
+        let nodes: Vec<Node> = hashes
+            .iter()
+            .zip(&chunks)
+            .map(|(hash, it)| (*hash.as_bytes(), it.len() as u64))
+            .collect();
         self.scanned = rest.len();
         self.bytes.drain(..self.bytes.len() - self.scanned);
         nodes.into_iter().for_each(|it| self.push(0, it));
@@ -148,30 +151,51 @@ fn in_order_of_text(hash: &[u8; 32]) -> [u8; 32] {
 
 /// The ends of prefixes of `bytes`, longer than `from`, at which there may be a cut, in order.
 fn candidates(bytes: &[u8], from: usize) -> Vec<usize> {
-    let len = (bytes.len() - from) / LANES;
+    let len = (bytes.len() - from) / (LANES * STRIDE) * STRIDE;
     let starts: [usize; LANES] = std::array::from_fn(|lane| from + lane * len);
     // Before a lane, the hash of the bytes that it depends on.
-    let step = |hash: u64, byte: u8| (hash << 1).wrapping_add(GEAR[usize::from(byte)]);
-    let before = |at: usize| &bytes[at.saturating_sub(WINDOW)..at];
-    let mut hashes = starts.map(|at| before(at).iter().fold(0, |hash, byte| step(hash, *byte)));
-    let [a, b, c, d] = starts.map(|at| &bytes[at..at + len]);
+    let mut hashes = starts.map(|at| bytes[at.saturating_sub(WINDOW)..at].iter().fold(0, step));
+    let (lanes, _) = bytes[from..].split_at(LANES * len);
+    let [first, second] = [0, 1].map(|lane| lanes[lane * len..][..len].as_chunks::<STRIDE>().0);
     let mut found = Vec::new();
-    for at in 0..len {
-        for (lane, byte) in [a[at], b[at], c[at], d[at]].into_iter().enumerate() {
-            hashes[lane] = step(hashes[lane], byte);
-            if hashes[lane] & MASK == 0 {
-                found.push(starts[lane] + at + 1);
+    for (at, strides) in first.iter().zip(second).enumerate() {
+        let (before, strides) = (hashes, [strides.0, strides.1]);
+        let mut has_cut = false;
+        for byte in 0..STRIDE {
+            for lane in 0..LANES {
+                hashes[lane] = step(hashes[lane], &strides[lane][byte]);
+                has_cut |= is_cut(hashes[lane]);
+            }
+        }
+        if has_cut {
+            for lane in 0..LANES {
+                scan(before[lane], strides[lane], starts[lane] + at * STRIDE, &mut found);
             }
         }
     }
-    for at in from + LANES * len..bytes.len() {
-        hashes[LANES - 1] = step(hashes[LANES - 1], bytes[at]);
-        if hashes[LANES - 1] & MASK == 0 {
-            found.push(at + 1);
-        }
-    }
+    let rest = from + LANES * len;
+    scan(hashes[LANES - 1], &bytes[rest..], rest, &mut found);
     found.sort_unstable();
     found
+}
+
+/// The rolling hash after one more byte.
+fn step(hash: u64, byte: &u8) -> u64 {
+    (hash << 1).wrapping_add(GEAR[usize::from(*byte)])
+}
+
+fn is_cut(hash: u64) -> bool {
+    hash < 1 << (u64::BITS - 16)
+}
+
+/// Adds the ends after which there may be a cut, in bytes that begin at a place.
+fn scan(mut hash: u64, bytes: &[u8], start: usize, found: &mut Vec<usize>) {
+    for (at, byte) in bytes.iter().enumerate() {
+        hash = step(hash, byte);
+        if is_cut(hash) {
+            found.push(start + at + 1);
+        }
+    }
 }
 
 #[cfg(test)]
