@@ -14,6 +14,7 @@
 #     classes.json           all timing classes, for results/: a report of treewide-bench
 #     cuda.jsonl, wgpu.jsonl batches, lists, Merkle trees, copies: samples for `treewide-bench report`
 #     kernels.jsonl          single instructions, one launch next to several, kernels with other parameters
+#     weights.json           digests of a sharded model, by two processes on one GPU, next to hashing the same bytes
 #     torch.txt              the Python package with tensors of PyTorch, CuPy and JAX: digests, and a model of 4,000 tensors
 #     tune.txt               from which lengths on the device is done before the CPU of that machine
 #     profile.txt            what Nsight Compute says of the kernel for large inputs, if it is there
@@ -95,14 +96,26 @@ machine() {
     "$1/treewide" explain
 }
 
-# The Python package, with the libraries of tensors that this machine has.
-torch() {
+# The wheel, for the Python of this machine.
+install() {
     command -v python3 >/dev/null || { echo "NOT RUN: there is no python3" && exit 77; }
     local installed=$1/installed
     rm -rf "$installed"
     python3 -m pip install --quiet --no-index --no-deps --target "$installed" "$1"/treewide-*.whl ||
         { echo "NOT RUN: pip cannot install the wheel" && exit 77; }
-    PYTHONPATH=$installed python3 scripts/gpu.py "${TREEWIDE_GPU_QUICK:-0}"
+    export PYTHONPATH=$installed
+}
+
+# The Python package, with the libraries of tensors that this machine has. -P, as PyTorch takes scripts/cuda.py for a module.
+torch() {
+    install "$1"
+    python3 -P scripts/gpu.py "${TREEWIDE_GPU_QUICK:-0}"
+}
+
+# Shards of models through `treewide.torch`.
+weights() {
+    install "$1"
+    python3 -P scripts/gpu_weights.py "$2" "${TREEWIDE_GPU_QUICK:-0}"
 }
 
 # What Nsight Compute says of the kernel for large inputs.
@@ -128,15 +141,16 @@ measure() {
     ended=() failed=0
     step 20 machine bash "$self" machine "$from"
     step 80 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds >"$out/cuda.jsonl"
+    step 60 weights bash "$self" weights "$from" "$out"
     step 70 classes "$from/treewide-bench" gpu --device cuda --budget $budget --json "$out/classes.json"
     step 50 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds >"$out/wgpu.jsonl"
-    step 150 kernels "$from/gpu-bench" --backend cuda --largest $most --seconds $seconds \
+    step 110 kernels "$from/gpu-bench" --backend cuda --largest $most --seconds $seconds \
         --kernels "$from/variants" >"$out/kernels.jsonl"
     step 50 torch bash "$self" torch "$from" >"$out/torch.txt"
     step 70 tune "$from/treewide-bench" tune --only gpu --budget $budget >"$out/tune.txt"
     cat "$out/torch.txt" "$out/tune.txt"
     for samples in cuda wgpu kernels; do "$from/treewide-bench" report "$out/$samples.jsonl"; done
-    step 90 profile bash "$self" profile "$from" "$out" $small
+    step 70 profile bash "$self" profile "$from" "$out" $small
     ls -l "$out"
     printf '== %s\n' "in all: $SECONDS seconds" "${ended[@]}"
     return $failed
@@ -154,7 +168,7 @@ measure)
     cat "$out/log.txt"
     exit $code
     ;;
-machine | torch | profile) "$@" ;;
+machine | torch | weights | profile) "$@" ;;
 *)
     sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
     exit 2

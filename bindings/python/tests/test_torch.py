@@ -1,5 +1,6 @@
 """`treewide.torch`: the digests of full tensors, however a model is sharded."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,16 @@ def test_each_layout_gives_the_digests_of_the_file(ranks):
 def test_each_layout_gives_the_same_on_a_device(tmp_path):
     """Shards are lent as those of a CUDA device, whose driver is the stand-in."""
     run_ranks("2", standin_driver(tmp_path))
+
+
+def test_the_measurement_of_a_gpu_is_right_without_one(tmp_path):
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    program = Path(__file__).parents[3] / "scripts" / "gpu_weights.py"
+    subprocess.run([sys.executable, "-P", program, tmp_path, "1"], check=True, capture_output=True, timeout=300)
+    measured = json.loads((tmp_path / "weights.json").read_text())
+    assert (measured["checked"], measured["wrong"], measured["device"]) == (90, [], "cpu")
+    assert [it["layout"] for it in measured["times"]] == ["FSDP", "TP"]
 
 
 def test_one_process_needs_no_group():

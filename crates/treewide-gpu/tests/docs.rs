@@ -25,9 +25,11 @@ fn without_the_wheel_it_is_not_tested_and_says_so() {
     if Command::new("python3").args(["-m", "pip", "--version"]).output().is_err() {
         return println!("SKIPPED: the step for Python: there is no python3");
     }
-    let output =
-        Command::new("bash").arg(script()).arg("torch").arg(folder.path()).output().unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(77), "{output:?}");
-    assert!(printed.starts_with("NOT RUN: pip cannot install the wheel"), "{printed}");
+    for step in ["torch", "weights"] {
+        let mut bash = Command::new("bash");
+        let output = bash.arg(script()).arg(step).arg(folder.path()).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(77), "{output:?}");
+        assert!(printed.starts_with("NOT RUN: pip cannot install the wheel"), "{printed}");
+    }
 }
