@@ -7,10 +7,11 @@ use crate::error::Error;
 use crate::format::index::Mount;
 use crate::format::manifest::{Index, Manifest, index_path};
 use crate::format::name;
-use crate::format::record::{Facts, FileRecord, Record, Type};
+use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::loss::Loss;
 use crate::run::verdict::{Class, Finding};
 use crate::tree::mounts;
+use std::collections::HashMap;
 use std::path::Path;
 use treewide_files::Stamp;
 
@@ -68,6 +69,9 @@ pub(crate) struct Guard<'a> {
     /// Recorded files in whose place something else is.
     replaced: u64,
     mounts: Vec<Place>,
+    follows: bool,
+    /// Where links are followed: of each recorded device, a file, and how its files are there.
+    disks: HashMap<u64, (Vec<u8>, Found)>,
 }
 
 /// A place where something was or is mounted.
@@ -144,8 +148,16 @@ impl<'a> Guard<'a> {
         dir: &'a Path,
         accepted: Accepted,
     ) -> Result<Self, Error> {
-        let (all, mounts) = (Default::default(), Vec::new());
-        let mut guard = Self { old, dir, accepted, all, replaced: 0, mounts };
+        let mut guard = Self {
+            old,
+            dir,
+            accepted,
+            all: Default::default(),
+            replaced: 0,
+            mounts: Vec::new(),
+            follows: old.is_some_and(|it| it.rules().follow),
+            disks: HashMap::new(),
+        };
         let Some(old) = old else { return Ok(guard) };
         let list = old.list();
         match old.index() {
@@ -195,6 +207,13 @@ impl<'a> Guard<'a> {
         let like = if record.kind() == Type::Directory { Like::Here } else { like };
         for place in self.mounts.iter_mut().filter(|it| it.has(&record.name)) {
             place.found[at].add(1, like);
+        }
+        if let What::File(FileRecord { facts: Some(facts), .. }) = &record.what
+            && let Some(device) = facts.seen().and_then(|it| it.device)
+            && self.follows
+        {
+            let first = || (record.name.clone(), Found::default());
+            self.disks.entry(device).or_insert_with(first).1.add(1, like);
         }
     }
 
@@ -259,6 +278,10 @@ impl<'a> Guard<'a> {
                 let is_mounted = !place.was_mounted;
                 return refused(if is_mounted { Loss::Hidden(at) } else { Loss::Mount(at) });
             }
+        }
+        let off = self.disks.values().find(|(_, found)| found.is_other());
+        if let Some((name, _)) = off.filter(|_| !self.accepted.empty) {
+            return refused(Loss::Mount(name::path(name)));
         }
         match self.accepted.removed {
             Some(limit) => {
