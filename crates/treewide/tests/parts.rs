@@ -104,7 +104,16 @@ fn nodes_are_not_cut_inside_of_chunks() {
     }
     let error = parts.hash(&[0; 10], u64::MAX - 5).unwrap_err();
     assert!(matches!(error, AbsorbError::Cut(_)), "{error}");
-    assert_eq!(parts.missing(), [0..8 * CHUNK]);
+    // Of many, all or none: no node, or another value of the first.
+    let part = |at: u64, cv| Part { range: at * CHUNK..(at + 1) * CHUNK, cv: [cv; 32] };
+    for wrong in [Part { range: 0..3 * CHUNK, cv: [1; 32] }, part(0, 2)] {
+        let several = [part(0, 1), part(1, 1), wrong];
+        parts.extend(several).unwrap_err();
+        assert_eq!(parts.missing(), [0..8 * CHUNK]);
+    }
+    let added = parts.extend([part(7, 1), part(0, 1), part(7, 1)]).unwrap();
+    assert_eq!((added.new, added.again), (2 * CHUNK, CHUNK));
+    assert_eq!(parts.missing(), [CHUNK..7 * CHUNK]);
     Tally::new("parts/nodes are not cut inside of chunks").case();
 }
 

@@ -196,9 +196,8 @@ impl Cut {
             ends.truncate(start + len);
         }
         let mut parts = Parts::new(self.total, mode);
-        for (range, cv) in self.nodes.iter().zip(values) {
-            parts.push(Part { range: range.clone(), cv: *cv })?;
-        }
+        let nodes = self.nodes.iter().cloned().zip(values);
+        parts.extend(nodes.map(|(range, cv)| Part { range, cv: *cv }))?;
         parts.hash_runs(&ends, self.ends.iter().cloned())?;
         Ok(parts)
     }
