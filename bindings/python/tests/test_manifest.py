@@ -281,3 +281,23 @@ def test_operands_that_cannot_be_compared_are_refused(tree):
     (root / "list").write_text("nonsense\n")
     with pytest.raises(manifest.ManifestError, match="not a checksum line"):
         manifest.dupes(root / "list")
+
+
+def test_snapshot_replaces_no_manifest_by_a_worse_one(tree):
+    root, list = tree
+    index = list.with_name("tree.b3.tw")
+    assert manifest.snapshot(root, list, modes=True)
+    before = [it.read_bytes() for it in (list, index)]
+    with pytest.raises(manifest.ManifestError, match=r"tree\.b3\.tw.*the new manifest would have no index"):
+        manifest.snapshot(root, list, index=False)
+    there = os.stat(root / "a")
+    (root / "a").write_bytes(b"A" * 100)
+    os.utime(root / "a", ns=(there.st_atime_ns, there.st_mtime_ns))
+    with pytest.raises(manifest.ManifestError, match="has another digest of a, and the new one may be that of rot"):
+        manifest.snapshot(root, list)
+    assert before == [it.read_bytes() for it in (list, index)]
+    assert verdicts(manifest.verify(list, root)) == {"a": "suspect"}
+    made = manifest.snapshot(root, list, exclude=["b"], accept_damage=True)
+    assert made and made.dropped == ["permission bits"] and made.uncovered == 1
+    assert manifest.snapshot(root, list, index=False, accept_damage=True)
+    assert not index.exists()

@@ -13,7 +13,7 @@ use treewide::file::Strategy;
 use treewide::outboard::Group;
 use treewide_manifest::journal::{is_left, journal_path};
 use treewide_manifest::machine::{Draft, Made, Update};
-use treewide_manifest::{Error, Manifest, Options, Report, Rules, index_path};
+use treewide_manifest::{Error, Evidence, Manifest, Options, Report, Rules, index_path};
 
 fn tree() -> Tree {
     Tree::new(&[("a", "1"), ("b/c", "22"), ("b/d", "333"), ("b.x", "4444"), ("e/f", "55555")])
@@ -184,6 +184,8 @@ fn update_that_goes_on_says_what_it_would_have_said() {
     assert_eq!(first, ["added new", "changed a", "rot b/d"]);
     let (made, second) = run(true);
     assert_eq!((second, made.report.files_resumed, made.report.files_read), (first, 6, 0));
+    // Another run has read them.
+    assert_eq!(made.report.known_by(Evidence::Read), 0);
     made.draft.appear().unwrap();
     assert_eq!(tree.verify().differences(), ["rot b/d"]);
 }

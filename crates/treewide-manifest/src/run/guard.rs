@@ -341,6 +341,8 @@ pub(crate) fn like(was: &FileRecord, has_content: bool, [inode, device]: [Option
         (true, None) => Like::Itself,
         (true, _) if has_one => Like::Itself,
         (true, _) => Like::Copy,
+        // An update has found it like this before, and kept its digest.
+        (false, None) if was.facts.is_some() && seen.is_none() => Like::Here,
         (false, None) => Like::Unnumbered,
         // Where devices do not last, any may be the one.
         (false, _) if same_device != Some(false) => Like::Here,

@@ -124,7 +124,7 @@ impl Update {
     }
 
     /// Continues if the index is damaged. Every file is read, and those whose content differs keep their old digests unless
-    /// [`accept_rot`](Self::accept_rot) names them.
+    /// [`accept_rot`](Self::accept_rot) names them. Also replaces a manifest that has other digests of files that may have rotted since.
     pub fn accept_damage(mut self, accept: bool) -> Self {
         self.accepted.damage = accept;
         self

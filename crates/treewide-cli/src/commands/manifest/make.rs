@@ -430,7 +430,8 @@ pub(crate) struct UpdateArgs {
 
     /// Continue although the index is damaged, so that rot looks like an edit
     ///
-    /// Every file is read. The digest of each file whose content differs stays as it was, except with --accept-rot.
+    /// Every file is read. The digest of each file whose content differs stays as it was, except with --accept-rot. With -o, also
+    /// replace a manifest that has other digests of files that may have rotted since.
     #[arg(long, help_heading = "Verdict")]
     accept_damage: bool,
 
