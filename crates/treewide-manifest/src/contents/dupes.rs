@@ -145,16 +145,9 @@ impl Dupes {
             let group = of_run(run, &roots, &mut covered, &mut totals, &mut similar)?;
             group.map_or(Ok(()), |group| sorter.push(&[&group.to_record()]))
         })?;
-        let is_equal = |a: &[u8], b: &[u8]| {
-            let is_vague = [a, b].iter().any(|it| roots.all[split(it).0].is_vague());
-            let places = [a, b].map(|it| roots.place(it).filter(|_| is_vague));
-            let is_in = |a: &Option<PathBuf>, b: &Option<PathBuf>| {
-                a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| a.starts_with(b))
-            };
-            let is_same = is_in(&places[0], &places[1]) || is_in(&places[1], &places[0]);
-            is_same || covered.of(a).is_some() || covered.of(b).is_some()
-        };
-        for group in similar.groups(&is_equal) {
+        // A folder of another name may be the same.
+        let is_same = |it: &[u8]| covered.of(it).is_some() || roots.all[split(it).0].is_vague();
+        for group in similar.groups(&is_same) {
             totals.similar += 1;
             sorter.push(&[&group.to_record()])?;
         }
@@ -243,7 +236,7 @@ impl Covered {
 
 /// Groups equal folders. The files in a copy are not a group of their own, so parents come first.
 fn equal_folders(folders: Sorter, roots: &Roots, options: &Options) -> Result<Covered, Error> {
-    let mut found: Vec<(u32, Group)> = Vec::new();
+    let mut found = Sorter::new();
     runs(&mut folders.finish()?, (OUT_LEN, 2), options, &mut |run| {
         let (mut members, mut facts) = (Vec::new(), (0, 0, u64::MAX));
         for record in run.iter() {
@@ -257,13 +250,14 @@ fn equal_folders(folders: Sorter, roots: &Roots, options: &Options) -> Result<Co
         let (height, files, size) = facts;
         let size = (size != u64::MAX).then_some(size);
         let (kind, digest) = (Kind::Folders, Some(run.key()));
-        found.push((height, Group { kind, digest, size, files, reclaimable: Some(0), members }));
-        Ok(())
+        let group = Group { kind, digest, size, files, reclaimable: Some(0), members };
+        found.push(&[&(!height).to_be_bytes(), &group.to_record()])
     })?;
-    found.sort_by_key(|(height, _)| std::cmp::Reverse(*height));
+    let mut found = found.finish()?;
     let mut covered =
         Covered { groups: Vec::new(), has_copies: Vec::new(), copies: HashMap::new() };
-    for (_, mut group) in found {
+    while let Some(record) = found.next()? {
+        let mut group = Group::of_record(&record[size_of::<u32>()..]);
         let is_vague = group.members.iter().any(|it| roots.all[it.root].is_vague());
         let (mut copies, mut places) = (Vec::new(), HashMap::new());
         let mut count = 0;

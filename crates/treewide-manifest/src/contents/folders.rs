@@ -9,8 +9,10 @@ const FILE: u8 = b'f';
 const FOLDER: u8 = b'd';
 const OTHER: u8 = b'o';
 
-/// Folders that are deeper are not compared. A guess: each level of a name is a record with the name until there.
+/// Folders that are deeper, or have longer names, are not compared. A guess: each level of a name is a record with the name
+/// until there.
 const DEEPEST: usize = 256;
+const LONGEST: usize = 64 << 10;
 
 /// A child of a folder: what it is, and its digest.
 type Child = [u8; 1 + OUT_LEN];
@@ -76,7 +78,7 @@ impl Folders {
         if matches!(kind, Kind::Directory) {
             levels.push(name.len());
         }
-        if self.open.len() + levels.len() > DEEPEST {
+        if self.open.len() + levels.len() > DEEPEST || name.len() > LONGEST {
             self.top().is_whole = false;
             return Ok(());
         }
@@ -236,11 +238,11 @@ mod tests {
 
     #[test]
     fn folders_that_are_too_deep_are_not_compared() {
-        let deep = format!("{}x", "a/".repeat(100_000));
-        let names = [(&deep[..], 1), ("b/x", 1), ("b/y", 1)];
+        let (deep, long) = ("a/".repeat(300) + "x", "l".repeat(70_000) + "/x");
+        let names = [(&deep[..], 1), ("b/x", 1), ("b/y", 1), (&long, 1)];
         let found = folders(&names, false);
         let names: Vec<_> = found.iter().map(|it| &it.0[..]).collect();
-        assert_eq!(names, ["b"], "not the root, whose digest would be without the deep file");
+        assert_eq!(names, ["b"], "not the root, whose digest would be without two files");
     }
 
     #[test]

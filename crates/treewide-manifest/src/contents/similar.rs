@@ -57,8 +57,8 @@ impl Similar {
         }
     }
 
-    /// The pairs that share enough and are not `equal`, without those whose parents do.
-    pub(crate) fn groups(&self, equal: &dyn Fn(&[u8], &[u8]) -> bool) -> Vec<Group> {
+    /// The pairs that share enough, without those whose parents do, or of which one is left `out`.
+    pub(crate) fn groups(&self, out: &dyn Fn(&[u8]) -> bool) -> Vec<Group> {
         let percent = |(a, b): &(Vec<u8>, Vec<u8>), shared: u64| {
             let size = |it| self.sizes.get(it).copied().unwrap_or(u64::MAX);
             (u128::from(shared) * 100 / u128::from(size(a).max(size(b)).max(1))).min(100) as u8
@@ -71,7 +71,7 @@ impl Similar {
         let group = |(pair, shared): (&(Vec<u8>, Vec<u8>), &u64)| {
             let share = percent(pair, *shared);
             let is_whole = above(pair).is_some_and(|it| it >= self.least);
-            if share < self.least || is_whole || equal(&pair.0, &pair.1) {
+            if share < self.least || is_whole || out(&pair.0) || out(&pair.1) {
                 return None;
             }
             let members = [&pair.0, &pair.1].map(|path| {
