@@ -11,7 +11,7 @@ import pytest
 from conftest import pattern
 from dlpack_by_hand import Lent
 from driver_by_hand import has_driver, standin_driver
-from treewide import digest, gpu, hash_many
+from treewide import digest, gpu, hash_many, tensors
 from treewide._treewide import Clash, Parts, _gpu_hash_blocks
 
 #: Lengths around chunks and tiles of 128 chunks.
@@ -51,7 +51,6 @@ def test_without_a_driver_it_says_so():
     program = """if True:
         import treewide.gpu
         from dlpack_by_hand import Lent
-from driver_by_hand import has_driver, standin_driver
         (found,) = treewide.gpu.devices()
         print(found.problem)
         try:
@@ -281,6 +280,46 @@ def test_hash_parts_is_in_order_with_the_stream(driver):
     assert tensor.memory.raw == bytes(200_000)
     gpu.hash_parts([(parts, tensor, [(0, 0, len(data))])], stream=stream)
     assert parts.finish() == digest(data) and tensor.asked[0]["stream"] == stream
+
+
+def test_pieces_of_an_engine_are_hashed_on_its_devices(driver):
+    rows, columns = 40, 331
+    full = pattern(rows * columns)
+    half = b"".join(full[row * columns : row * columns + 100] for row in range(rows))
+    rest = b"".join(full[row * columns + 100 : (row + 1) * columns] for row in range(rows))
+
+    def lent(data, *shape, **options):
+        return Lent(data, shape, 8, device=(2, options.pop("index", 0)), **options)
+
+    class Shaped:
+        """What `Piece` asks of a tensor, as libraries have it."""
+
+        def __init__(self, lent):
+            self.lent, self.shape, self.itemsize, self.dtype = lent, tuple(lent.shape), 1, "uint8"
+
+        def __dlpack__(self, **options):
+            return self.lent.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.lent.device
+
+    def answer(left, right, bias):
+        return tensors.parts(
+            {
+                "w": [tensors.Piece(left, (rows, columns), (0, 0)), tensors.Piece(right, (rows, columns), (0, 100))],
+                "bias": tensors.Piece(bias, (3,), (0,)),
+            },
+            stream=new_stream(driver),
+        )
+
+    left, right = Shaped(lent(half, rows, 100)), Shaped(lent(rest, rows, 231, index=1))
+    found = tensors.merge([answer(left, right, b"abc")])
+    assert {name: it.digest for name, it in found.items()} == {"w": digest(full), "bias": digest(b"abc")}
+    strided = Shaped(lent(half, rows, 100, strides=(1, rows)))
+    with pytest.raises(BufferError, match="w: this tensor is not contiguous"):
+        answer(strided, right, Shaped(cuda(b"abc")))
+    with pytest.raises(ValueError, match="w: two of its pieces have other bytes"):
+        tensors.parts({"w": [tensors.Piece(Shaped(cuda(data)), (5000,), (0,)) for data in (full[:5000], bytes(5000))]})
 
 
 def test_hash_parts_says_what_it_refuses(driver):

@@ -2,20 +2,17 @@
 
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import torch
 
 from treewide import gpu
-from treewide._tensors.layouts import Indices
 from treewide._tensors.local import bytes_of
+from treewide._tensors.pieces import Block
 from treewide._treewide import Parts, _gpu_hash_blocks
 
 __all__ = ["GROUP", "Hashing"]
-
-#: The bytes of an item, the shape of the full tensor in items, and the indices that are here of each dimension.
-Block: TypeAlias = tuple[int, Sequence[int], Sequence[Indices]]
 
 #: Bytes of a group of tensors. It bounds the memory of copies, which all but contiguous tensors need, and of tables.
 GROUP = 1 << 30

@@ -1,18 +1,35 @@
 """Digests of full tensors from pieces that lie in several processes. Nothing here needs PyTorch or a process group."""
 
+import contextlib
 import functools
 import json
 import math
 import operator
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from treewide._tensors.lists import TensorDigest
-from treewide._treewide import Clash, Parts, digest
+from treewide._treewide import Clash, Parts, _gpu_hash_blocks, digest
+from treewide.gpu import _number
 
-__all__ = ["Answer", "Different", "Joined", "Kind", "Missing", "Piece", "answer_of", "kind_of", "merge", "parts"]
+__all__ = [
+    "Answer",
+    "Block",
+    "Different",
+    "Joined",
+    "Kind",
+    "Missing",
+    "Piece",
+    "answer_of",
+    "kind_of",
+    "merge",
+    "parts",
+]
+
+#: The bytes of an item, the shape of the full tensor in items, and the indices that are here of each dimension.
+Block: TypeAlias = tuple[int, Sequence[int], Sequence[Sequence[tuple[int, int]]]]
 
 #: What `parts` returns: bytes, or another buffer of them.
 Answer: TypeAlias = bytes | bytearray | memoryview
@@ -83,7 +100,7 @@ class Missing(ValueError):
 class Piece(NamedTuple):
     """A block of a full tensor that is in this process, in row-major order."""
 
-    #: A buffer, an array, or a tensor of the CPU (DLPack).
+    #: A buffer, an array, or a tensor of the CPU or of a CUDA device (DLPack).
     tensor: Any
     #: The shape of the full tensor.
     shape: tuple[int, ...]
@@ -152,18 +169,20 @@ def _viewed(tensor: Any) -> Any:
     return tensor if hasattr(tensor, "shape") else memoryview(tensor)
 
 
-def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /) -> bytes:
+def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /, *, stream: Any = None) -> bytes:
     """Hash the pieces of tensors that are in this process, where they lie, and return what `merge` takes.
 
     `pieces` has a piece, or a list of pieces, by the name of the tensor. The answer has 48 bytes for each subtree of a
-    run of bytes, and at most 1,023 bytes of weights at each end. Nothing is sent: use RPC, a file, or Ray.
+    run of bytes, and at most 1,023 bytes of weights at each end. Nothing is sent: use RPC, a file, or Ray. Tensors of
+    CUDA devices are hashed there, in `stream` (see `treewide.gpu`), by one call for each device.
 
     Raises `TypeError` or `BufferError` that names a tensor if its bytes cannot be read; `ValueError` if a piece does
-    not fit into the shape, or two pieces have the same bytes.
+    not fit into the shape, or two pieces have the same bytes; `RuntimeError` if a device fails.
     """
     found = []
+    on_devices: dict[int, list[tuple[str, tuple[Parts, Any, Block]]]] = {}
     for name, given in pieces.items():
-        try:
+        with _named(name):
             several = [given] if isinstance(given, Piece) else list(given)
             if not several:
                 raise ValueError("a list of pieces is empty")
@@ -175,23 +194,64 @@ def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /) -> bytes:
             kind = kinds.pop()
             known = Parts(kind.nbytes, object=kind.identity(name))
             for it in several:
-                shape = tuple(_viewed(it.tensor).shape)
-                at = tuple(map(operator.index, it.at))
-                fits = len(at) == len(shape) == len(kind.stored)
-                if not fits or any(not 0 <= place <= size for place, size in zip(at, kind.stored, strict=True)):
-                    raise ValueError(f"a piece of {shape} at {at} does not fit into {kind.stored}")
-                indices = [[place] for place in zip(at, shape, strict=True)]
-                known._hash_block(it.tensor, kind.item, kind.stored, indices)
+                block = _block_of(it, kind)
+                index = _cuda_device(it.tensor)
+                if index is None:
+                    known._hash_block(it.tensor, *block)
+                    continue
+                own = Parts(kind.nbytes, object=kind.identity(name))
+                on_devices.setdefault(index, []).append((name, (own, it.tensor, block)))
+        found.append((name, kind, known))
+    whole = {name: known for name, _, known in found}
+    for group in on_devices.values():
+        _hash_there([piece for _, piece in group], [name for name, _ in group], _number(stream))
+        for name, (own, _, _) in group:
+            with _named(name):
+                whole[name].absorb(own)
+    for name, known in whole.items():
+        with _named(name):
             if twice := known.unchecked():
                 start, stop = twice[0]
                 raise ValueError(f"bytes {start}..{stop} are in two of its pieces: make an answer for each copy")
-        except Clash as clash:
-            start, stop = clash.here
-            raise ValueError(f"{name}: two of its pieces have other bytes in {start}..{stop}") from None
-        except (TypeError, ValueError, BufferError) as error:
-            _rename(name, error)
-        found.append((name, kind, known))
     return answer_of(found)
+
+
+def _hash_there(pieces: list[tuple[Parts, Any, Block]], names: list[str], stream: int) -> None:
+    try:
+        _gpu_hash_blocks(pieces, stream=stream)
+    except (TypeError, ValueError, BufferError):
+        # One by one, to name the tensor.
+        for name, piece in zip(names, pieces, strict=True):
+            with _named(name):
+                _gpu_hash_blocks([piece], stream=stream)
+        raise
+
+
+def _block_of(piece: Piece, kind: Kind) -> Block:
+    shape = tuple(_viewed(piece.tensor).shape)
+    at = tuple(map(operator.index, piece.at))
+    fits = len(at) == len(shape) == len(kind.stored)
+    if not fits or any(not 0 <= place <= size for place, size in zip(at, kind.stored, strict=True)):
+        raise ValueError(f"a piece of {shape} at {at} does not fit into {kind.stored}")
+    return kind.item, kind.stored, [[place] for place in zip(at, shape, strict=True)]
+
+
+def _cuda_device(tensor: Any) -> int | None:
+    """Return the number of the CUDA device that has a tensor."""
+    device, index = tensor.__dlpack_device__() if hasattr(tensor, "__dlpack_device__") else (1, 0)
+    return index if device in (2, 13) else None
+
+
+@contextlib.contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Raise errors with the name of the tensor before the text."""
+    try:
+        yield
+    except Clash as clash:
+        start, stop = clash.here
+        raise ValueError(f"{name}: two of its pieces have other bytes in {start}..{stop}") from None
+    except (TypeError, ValueError, BufferError) as error:
+        _rename(name, error)
 
 
 def answer_of(found: Sequence[tuple[str, Kind, Parts]]) -> bytes:
