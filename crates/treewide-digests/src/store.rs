@@ -12,10 +12,12 @@ mod object;
 mod objects;
 mod pattern;
 mod places;
+mod references;
 
 use crate::algorithm::Algorithm;
 use markers::Seen;
 use object::TEMPORARY;
+use references::References;
 use std::path::{Path, PathBuf};
 
 pub(crate) use markers::read_small;
@@ -32,6 +34,8 @@ pub struct Kind {
     pub shown: &'static str,
     /// Advice about an object that is not as its name says.
     pub advice: &'static str,
+    /// What names objects, so that it is known which are missing. Empty if nothing does.
+    pub followed: &'static str,
     /// Whether a directory is such a store.
     is: fn(&Path) -> Seen,
     layout: Layout,
@@ -45,6 +49,8 @@ enum Layout {
     Names {
         objects: &'static [(Algorithm, &'static str)],
         passed: &'static [(&'static str, &'static str)],
+        /// Finds what records of the store say of its objects.
+        references: Option<fn(&Path) -> References>,
     },
     /// As `Names`, and files of snapshots that link to objects.
     HuggingFace {
@@ -67,6 +73,7 @@ pub static KINDS: &[Kind] = &[
         name: "huggingface",
         shown: "a Hugging Face repository",
         advice: "to fetch it again, remove the file and download the repository",
+        followed: "snapshots",
         is: markers::is_hugging_face,
         layout: Layout::HuggingFace {
             objects: &[(Algorithm::SHA256, "blobs/+64"), (Algorithm::GIT_BLOB_SHA1, "blobs/+40")],
@@ -77,6 +84,7 @@ pub static KINDS: &[Kind] = &[
         name: "huggingface-shared",
         shown: "shared blobs of Hugging Face",
         advice: "to fetch it again, remove the file and download the repository",
+        followed: "",
         is: markers::is_hugging_face_shared,
         layout: Layout::Names {
             objects: &[(Algorithm::XET, "=2/+64")],
@@ -86,12 +94,14 @@ pub static KINDS: &[Kind] = &[
                 ("*.lock", MARK),
                 ("*.tmp", TEMPORARY),
             ],
+            references: None,
         },
     },
     Kind {
         name: "huggingface-folder",
         shown: "a folder that Hugging Face has filled",
         advice: "to fetch it again, remove the file and download it",
+        followed: "metadata",
         is: markers::is_hugging_face_folder,
         layout: Layout::HuggingFaceFolder,
     },
@@ -99,6 +109,7 @@ pub static KINDS: &[Kind] = &[
         name: "ollama",
         shown: "an Ollama store",
         advice: "to fetch it again, remove the file and pull the model",
+        followed: "manifests",
         is: markers::is_ollama,
         layout: Layout::Names {
             objects: &[
@@ -108,36 +119,42 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA256, "blobs/SHA256:+64"),
             ],
             passed: &[("blobs/*-partial", UNFINISHED), ("blobs/*-partial-*", UNFINISHED)],
+            references: Some(references::of_ollama),
         },
     },
     Kind {
         name: "oci",
         shown: "an OCI image layout",
         advice: "to fetch it again, copy the image to a new folder",
+        followed: "index.json and manifests",
         is: markers::is_oci,
-        layout: Layout::Names { objects: BLOBS, passed: &[] },
+        layout: Layout::Names { objects: BLOBS, passed: &[], references: Some(references::of_oci) },
     },
     Kind {
         name: "containerd",
         shown: "a content store of containerd",
         advice: "to fetch it again, remove the image and pull it",
+        followed: "",
         is: markers::is_containerd,
-        layout: Layout::Names { objects: BLOBS, passed: &[] },
+        layout: Layout::Names { objects: BLOBS, passed: &[], references: None },
     },
     Kind {
         name: "skopeo",
         shown: "a folder of skopeo",
         advice: "to fetch it again, copy the image to a new folder",
+        followed: "manifest.json",
         is: markers::is_skopeo,
         layout: Layout::Names {
             objects: &[(Algorithm::SHA256, "+64")],
             passed: &[("version", MARK), ("manifest.json", MARK), ("signature-*", MARK)],
+            references: Some(references::of_skopeo),
         },
     },
     Kind {
         name: "registry",
         shown: "a container registry",
         advice: "to store it again, remove the folder of the blob and push the image",
+        followed: "",
         is: markers::is_registry,
         layout: Layout::Names {
             objects: &[
@@ -145,19 +162,26 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA512, "blobs/sha512/=2/+128/data"),
             ],
             passed: &[],
+            references: None,
         },
     },
     Kind {
         name: "git-lfs",
         shown: "objects of git-lfs",
         advice: "to fetch it again, remove the file and run git lfs fetch",
+        followed: "",
         is: markers::is_git_lfs,
-        layout: Layout::Names { objects: &[(Algorithm::SHA256, "objects/=2/=2/+64")], passed: &[] },
+        layout: Layout::Names {
+            objects: &[(Algorithm::SHA256, "objects/=2/=2/+64")],
+            passed: &[],
+            references: None,
+        },
     },
     Kind {
         name: "git-annex",
         shown: "objects of git-annex",
         advice: "git annex fsck moves it away, and git annex get fetches it again",
+        followed: "",
         is: markers::is_git_annex,
         layout: Layout::Annex,
     },
@@ -165,16 +189,19 @@ pub static KINDS: &[Kind] = &[
         name: "dvc",
         shown: "a cache of DVC",
         advice: "to fetch it again, remove the file and run dvc fetch",
+        followed: "lists of folders",
         is: markers::is_dvc,
         layout: Layout::Names {
             objects: &[(Algorithm::MD5, "+2/+30"), (Algorithm::MD5, "+2/+30.dir")],
             passed: &[("*.tmp", TEMPORARY)],
+            references: Some(references::of_dvc),
         },
     },
     Kind {
         name: "dvc-2",
         shown: "a cache of DVC 2",
         advice: "to fetch it again, remove the file and run dvc fetch",
+        followed: "lists of folders",
         is: markers::is_dvc_2,
         layout: Layout::Names {
             objects: &[
@@ -183,12 +210,14 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::MD5, "+2/+30.dir"),
             ],
             passed: &[("*.tmp", TEMPORARY), ("files/*", MARK), ("runs/*", MARK)],
+            references: Some(references::of_dvc),
         },
     },
     Kind {
         name: "restic",
         shown: "a restic repository",
         advice: "the manual of restic says how to repair a repository",
+        followed: "",
         is: markers::is_restic,
         layout: Layout::Names {
             objects: &[
@@ -198,12 +227,14 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA256, "snapshots/+64"),
             ],
             passed: &[("*-tmp-*", TEMPORARY)],
+            references: None,
         },
     },
     Kind {
         name: "cacache",
         shown: "a cache of npm",
         advice: "npm cache verify removes it, and npm fetches it again",
+        followed: "",
         is: markers::is_cacache,
         layout: Layout::Names {
             objects: &[
@@ -212,12 +243,14 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA1, "content-v2/sha1/+2/+2/+36"),
             ],
             passed: &[],
+            references: None,
         },
     },
     Kind {
         name: "bazel",
         shown: "a disk cache of Bazel",
         advice: "Bazel makes it again if it is removed",
+        followed: "",
         is: markers::is_bazel,
         layout: Layout::Names {
             objects: &[
@@ -227,12 +260,14 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::MD5, "cas/=2/+32"),
             ],
             passed: &[],
+            references: None,
         },
     },
     Kind {
         name: "flatfs",
         shown: "blocks of IPFS",
         advice: "to fetch it again, remove the block and pin its content",
+        followed: "",
         is: markers::is_flatfs,
         layout: Layout::FlatFs,
     },
@@ -240,6 +275,7 @@ pub static KINDS: &[Kind] = &[
         name: "apt",
         shown: "an index of apt by hash",
         advice: "to fetch it again, remove the file and mirror the archive",
+        followed: "",
         is: markers::is_apt,
         layout: Layout::Names {
             objects: &[
@@ -249,12 +285,14 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::MD5, "by-hash/MD5Sum/+32"),
             ],
             passed: &[],
+            references: None,
         },
     },
     Kind {
         name: "bagit",
         shown: "a bag",
         advice: "to fetch it again, ask the sender of the bag",
+        followed: "manifests",
         is: markers::is_bag,
         layout: Layout::Bag,
     },

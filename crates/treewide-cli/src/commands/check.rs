@@ -80,7 +80,7 @@ pub(crate) const NOTES: Notes = Notes {
 /// A directory is checked if it is a store whose files are named by digests (of Hugging Face, Ollama, OCI images, git-lfs,
 /// git-annex, DVC, restic, npm, Bazel, IPFS, apt, or a bag), or has such a store in a usual place, as .git/lfs is. Nothing is
 /// removed, moved or repaired. Objects that are not what their names say are FAILED. Whether all objects are there is not
-/// checked, except where links or manifests name them.
+/// checked, except where links, manifests or other records name them.
 ///
 /// A name is that name, byte for byte; blanks at its end belong to it. Where it could be another
 /// file's as well, nothing is verified, and that is a failure. So is the name of a pipe, a socket or a

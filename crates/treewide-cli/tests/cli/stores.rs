@@ -358,7 +358,9 @@ fn check_names_the_file_of_a_blob() {
     let blob = "hf-cache-2x/models--org--toy/blobs/b5a475ce67d7eb5e0339d449d1cfacb4da14396d0c919859d77de5f73a6104a5";
     folder.write(blob, "");
     let ended = folder.treewide("check hf-cache-2x").run();
-    let line = format!("{blob}: FAILED (empty: 0 bytes; model.safetensors of models--org--toy)\n");
+    let line = format!(
+        "{blob}: FAILED (0 bytes instead of 60000; model.safetensors of models--org--toy)\n"
+    );
     assert_eq!(ended.text(), line);
     let (_, lines, _) = check(&folder, "git-annex", "");
     let key = paths(&lines, "ok")
@@ -378,9 +380,14 @@ fn check_json_of_a_store_has_its_kind_and_algorithm() {
     let Some(folder) = samples() else { return };
     let (_, lines, _) = check(&folder, "hf-cache-2x", "");
     for line in lines.iter().filter(|it| it["status"] == "ok") {
-        assert_eq!((&line["store"], &line["by"]), (&"huggingface".into(), &"store".into()));
+        assert_eq!(line["by"], "store");
         let len = line["expected"].as_str().unwrap().len();
-        let algorithm = if len == 40 { "git-blob-sha1" } else { "sha256" };
+        let algorithm = match (line["store"].as_str(), len) {
+            (Some("huggingface"), 40) => "git-blob-sha1",
+            (Some("huggingface"), 64) => "sha256",
+            (Some("huggingface-shared"), 64) => "xet",
+            other => panic!("{other:?}"),
+        };
         assert_eq!(line["algorithm"], algorithm);
     }
     let strong = folder.treewide("check --strong dvc").run();

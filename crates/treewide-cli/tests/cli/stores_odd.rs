@@ -186,7 +186,7 @@ fn check_passes_over_its_own_unfinished_file() {
     let name =
         format!("oci-layout/blobs/sha256\\{}", object.file_name().unwrap().to_str().unwrap());
     fs::rename(folder.join(&object), folder.join(name)).unwrap();
-    folder.treewide("check oci-layout").run().fails(0, &["3 objects", "1 skipped"]);
+    folder.treewide("check oci-layout").run().fails(1, &["3 objects", "1 MISSING, 1 skipped"]);
 }
 
 #[test]
@@ -237,4 +237,100 @@ fn check_verifies_text_in_a_cache_of_dvc_2() {
     folder.treewide("check .").run().fails(0, &["a cache of DVC 2: 2 objects"]);
     folder.write(".dvc/cache/dd/8c6a395b5dd36c56d23275028f526c", "a\0\r\nb\r\n");
     folder.treewide("check .").run().fails(1, &["1 FAILED"]);
+}
+
+/// Manifests, indexes, trees and lists of folders name objects, which must be there, and say how long they are.
+#[test]
+fn check_finds_what_records_of_a_store_name() {
+    let Some(folder) = samples() else { return };
+    for (store, object, by) in [
+        (
+            "oci-layout",
+            "blobs/sha256/4512a988125ab049daeebed05226c8cfc90f70078116d7a712699a9493c208d9",
+            "fd0c0d15",
+        ),
+        (
+            "oci-layout",
+            "blobs/sha256/fd0c0d152f07f766e27e93938e043f8ec6825c79c1b67bea2679c36d49a8a553",
+            "index.json",
+        ),
+        (
+            "skopeo-dir",
+            "463e147586a167f7db18d736a862d1934fbc0c02e7e337dbf6583881dd5956a8",
+            "manifest.json",
+        ),
+        (
+            "ollama-from-source",
+            "blobs/sha256-f664b5ebce05a4639a4a18e4478ba321bfd709e17b3127e6e667cca9002e1f93",
+            "library/toy/latest names it; toy:latest",
+        ),
+        ("dvc", ".dvc/cache/files/md5/40/1b30e3b8b5d629635a5c613cdb7919", "; grüße c.txt"),
+    ] {
+        let aside = folder.join("aside");
+        fs::rename(folder.join(store).join(object), &aside).unwrap();
+        let ended = folder.treewide(&format!("check {store}")).run();
+        ended.fails(1, &["1 MISSING", "; looked for all objects that"]);
+        let line = ended.text().to_owned();
+        assert!(line.starts_with(&format!("{store}/{object}: MISSING (")), "{line}");
+        assert!(line.contains(by), "{line}");
+        fs::rename(aside, folder.join(store).join(object)).unwrap();
+        folder.treewide(&format!("check {store}")).run().fails(0, &["looked for all objects"]);
+    }
+    let index = folder.read("oci-layout/index.json");
+    for (changed, code, said) in [
+        (index.replace("\"size\":501", "\"size\":500"), 1, "(501 bytes instead of 500)"),
+        (index.replace("sha256:fd", "sha9:fd"), 3, "cannot be understood"),
+        (index.replace("\"manifests\"", "\"mani\""), 3, "cannot be understood"),
+        (index[..100].to_owned(), 3, "cannot be understood"),
+        (index.replace("\"size\"", "\"urls\":[\"https://example.com\"],\"size\""), 0, ""),
+    ] {
+        folder.write("oci-layout/index.json", changed);
+        let ended = folder.treewide("check oci-layout").run();
+        assert_eq!(
+            (ended.code, ended.text().contains(said)),
+            (Some(code), true),
+            "{said} {ended:?}"
+        );
+    }
+    let blob = "ollama-from-source/blobs/sha256-f664b5ebce05a4639a4a18e4478ba321bfd709e17b3127e6e667cca9002e1f93";
+    folder.write(blob, "short");
+    let ended = folder.treewide("check ollama-from-source").run();
+    assert_eq!(ended.text(), format!("{blob}: FAILED (5 bytes instead of 40004; toy:latest)\n"));
+}
+
+/// A tree of Hugging Face says which file of a snapshot has which content, also where files are copies of blobs.
+#[test]
+fn check_compares_snapshots_with_their_tree() {
+    let Some(folder) = samples() else { return };
+    let snapshot =
+        "hf-cache-2x/models--org--toy/snapshots/0123456789abcdef0123456789abcdef01234567";
+    let link = |name: &str| folder.join(snapshot).join(name);
+    let config = fs::read_link(link("config.json")).unwrap();
+    fs::rename(link("README.md"), folder.join("readme")).unwrap();
+    let ended = folder.treewide("check hf-cache-2x").run();
+    ended.fails(0, &["1 file that was not downloaded passed over"]);
+    symlink(&config, link("README.md")).unwrap();
+    let ended = folder.treewide("check hf-cache-2x").run();
+    let name = format!("{snapshot}/README.md");
+    assert_eq!(ended.text(), format!("{name}: FAILED (is the content of another file)\n"));
+    assert_eq!(ended.code, Some(1));
+    fs::remove_file(link("README.md")).unwrap();
+    let blob = fs::canonicalize(link("config.json")).unwrap();
+    fs::remove_file(link("config.json")).unwrap();
+    fs::copy(&blob, link("config.json")).unwrap();
+    fs::rename(folder.join("readme"), link("README.md")).unwrap();
+    folder.treewide("check hf-cache-2x").run().fails(0, &["repository: 6 objects"]);
+    for (content, said) in
+        [("x", "1 bytes instead of 39"), (&"x".repeat(39), "config.json: FAILED\n")]
+    {
+        folder.write(format!("{snapshot}/config.json"), content);
+        let ended = folder.treewide("check hf-cache-2x").run();
+        assert!(ended.text().contains(said), "{ended:?}");
+        assert_eq!(ended.code, Some(1));
+    }
+    let tree = "hf-cache-2x/models--org--toy/trees/0123456789abcdef0123456789abcdef01234567.json";
+    folder.write(tree, "{");
+    folder.treewide("check hf-cache-2x").run().fails(3, &["1 not verified"]);
+    folder.write(tree, "{\"format_version\": 2}");
+    folder.treewide("check hf-cache-2x").run().fails(0, &["2 skipped"]);
 }

@@ -124,7 +124,7 @@ impl Xet {
         *count += 1;
         open.push(node);
         // The lowest bits of the hash's last 8 bytes as a little-endian number.
-        let is_last = open.len() >= 3 && node.0[24] % 4 == 0 || open.len() == WIDTH;
+        let is_last = open.len() >= 3 && node.0[24].is_multiple_of(4) || open.len() == WIDTH;
         if is_last {
             let open = std::mem::take(open);
             self.push(level + 1, parent(&open));
@@ -159,18 +159,16 @@ fn candidates(bytes: &[u8], from: usize) -> Vec<usize> {
     let [first, second] = [0, 1].map(|lane| lanes[lane * len..][..len].as_chunks::<STRIDE>().0);
     let mut found = Vec::new();
     for (at, strides) in first.iter().zip(second).enumerate() {
-        let (before, strides) = (hashes, [strides.0, strides.1]);
-        let mut has_cut = false;
-        for byte in 0..STRIDE {
-            for lane in 0..LANES {
-                hashes[lane] = step(hashes[lane], &strides[lane][byte]);
-                has_cut |= is_cut(hashes[lane]);
+        let (before, mut has_cut) = (hashes, false);
+        for bytes in strides.0.iter().zip(strides.1) {
+            for (hash, byte) in hashes.iter_mut().zip([bytes.0, bytes.1]) {
+                *hash = step(*hash, byte);
+                has_cut |= is_cut(*hash);
             }
         }
         if has_cut {
-            for lane in 0..LANES {
-                scan(before[lane], strides[lane], starts[lane] + at * STRIDE, &mut found);
-            }
+            scan(before[0], strides.0, starts[0] + at * STRIDE, &mut found);
+            scan(before[1], strides.1, starts[1] + at * STRIDE, &mut found);
         }
     }
     let rest = from + LANES * len;

@@ -2,14 +2,17 @@
 
 use super::markers::{is_hugging_face_shared, read_small};
 use super::object::{
-    DANGLES, LEADS_OUT, NOT_AN_OBJECT, Object, Said, below, is_absent, object, outside, task,
+    LEADS_OUT, NOT_AN_OBJECT, Object, Said, below, is_absent, object, outside, task,
 };
+use super::references::References;
 use crate::algorithm::Algorithm;
+use crate::expected::Expected;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use treewide_files::name::shown;
 use treewide_files::walk::Found;
 use treewide_files::{Error, ErrorKind, Kind};
 
@@ -43,61 +46,130 @@ impl Cache {
     }
 }
 
-/// The files of snapshots, by the names of the blobs that they link to.
-#[derive(Default)]
-pub(super) struct Files {
-    names: HashMap<OsString, String>,
-    missing: HashSet<OsString>,
+/// A file of a repository, as `trees/COMMIT.json` has it.
+struct Listed {
+    /// The blob has one of these names.
+    blobs: Vec<String>,
+    size: Option<u64>,
 }
 
-/// What is wrong in all snapshots, such as links that lead to nothing, and the names of the files.
-pub(super) fn snapshots(root: &Path, cache: &Cache) -> (Vec<Object>, Files) {
-    let (mut wrong, mut files) = (Vec::new(), Files::default());
+/// The files of all commits that have a tree: their paths in `snapshots`.
+fn trees(root: &Path, references: &mut References) -> HashMap<String, Listed> {
+    let mut files = HashMap::new();
+    for (entry, inside) in below(root, "trees") {
+        let commit = inside.strip_prefix("trees/").and_then(|it| it.strip_suffix(".json"));
+        let (Found::File { path, .. }, Some(commit)) = (&entry, commit) else {
+            let said = Said::Other("not the files of a commit".into());
+            references.wrong.extend(object(entry, said, |_| false));
+            continue;
+        };
+        let Some(tree) = references.json(path, false) else { continue };
+        let listed = tree["files"].as_object().filter(|_| tree["format_version"] == 1);
+        let Some(listed) = listed else {
+            let why = "of a version that this program does not know";
+            references.wrong.push(Object::Skipped(path.clone(), why.into()));
+            continue;
+        };
+        for (name, file) in listed {
+            let text = |key: &str| file[key].as_str().map(str::to_ascii_lowercase);
+            let blobs = [text("lfs_sha256"), text("blob_id")].into_iter().flatten().collect();
+            let size = file["lfs_size"].as_u64().or(file["size"].as_u64());
+            files.insert(format!("snapshots/{commit}/{name}"), Listed { blobs, size });
+        }
+    }
+    files
+}
+
+/// What snapshots say of blobs, and what is wrong in them, such as links that lead to nothing.
+pub(super) fn snapshots(root: &Path, cache: &Cache) -> References {
+    let mut references = References::default();
+    let mut listed = trees(root, &mut references);
+    let mut commits = HashSet::new();
     let repository =
         root.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     for (entry, inside) in below(root, "snapshots") {
-        let path = match entry {
-            Found::Link(path) => path,
-            other => {
+        let of = listed.remove(&inside);
+        commits.extend(inside.split('/').nth(1).map(str::to_owned));
+        let path = match (entry, of) {
+            (Found::Link(path), of) => {
+                if let Some(wrong) = snapshot_link(root, cache, &path, of, &mut references, || {
+                    let name = inside.splitn(3, '/').nth(2).unwrap_or(&inside);
+                    format!("{name} of {repository}")
+                }) {
+                    references.wrong.push(wrong);
+                }
+                continue;
+            }
+            // Where there are no links, files are copies of blobs.
+            (Found::File { path, identity, .. }, Some(Listed { blobs, size }))
+                if !blobs.is_empty() =>
+            {
+                (path, identity, blobs, size)
+            }
+            (other, _) => {
                 let why = "not a link to a blob, so that its digest is not known";
-                wrong.extend(object(other, Said::Other(why.into()), |_| false));
+                references.wrong.extend(object(other, Said::Other(why.into()), |_| false));
                 continue;
             }
         };
-        let blob = fs::read_link(&path).ok().and_then(|it| it.file_name().map(OsString::from));
-        let blob = blob.unwrap_or_default();
-        match path.metadata() {
-            Err(error) if is_absent(&error) => {
-                let cause = format!("its blob {} is not there", blob.to_string_lossy());
-                wrong.push(Object::Missing(path, cause));
-                files.missing.insert(blob);
-            }
-            Err(error) => wrong.push(Object::Unreadable(Error::new(path, ErrorKind::open(error)))),
-            Ok(of) if of.is_file() && cache.has(&path) => {
-                let name = inside.splitn(3, '/').nth(2).unwrap_or(&inside);
-                files.names.entry(blob).or_insert_with(|| format!("{name} of {repository}"));
-            }
-            Ok(_) => wrong.push(Object::Wrong(path, LEADS_OUT.into())),
-        }
+        let (path, identity, blobs, size) = path;
+        references.wrong.push(match etag(&blobs[0]) {
+            Some(about) => task(path, Kind::Found(identity), about.size(size)),
+            None => Object::Unverified(path, "no digest in its tree".into()),
+        });
     }
-    (wrong, files)
+    let is_of = |it: &String| it.split('/').nth(1).is_some_and(|it| commits.contains(it));
+    let absent = listed.keys().filter(|it| is_of(it));
+    references.wrong.extend(absent.map(|_| Object::Passed("file that was not downloaded")));
+    references
 }
 
-impl Files {
-    /// The object with the name of the file that has its content. `None` if that was said to be missing.
-    pub(super) fn remark(&self, object: Object) -> Option<Object> {
-        match object {
-            Object::File(mut task) => {
-                let blob = task.path.file_name();
-                task.about.remark = blob.and_then(|it| self.names.get(it)).cloned();
-                Some(Object::File(task))
-            }
-            Object::Missing(path, why) => {
-                let is_known = path.file_name().is_some_and(|it| self.missing.contains(it));
-                (!is_known || why != DANGLES).then_some(Object::Missing(path, why))
-            }
-            other => Some(other),
+/// What is wrong with a link in a snapshot.
+fn snapshot_link(
+    root: &Path,
+    cache: &Cache,
+    path: &Path,
+    listed: Option<Listed>,
+    references: &mut References,
+    remark: impl Fn() -> String,
+) -> Option<Object> {
+    let blob = fs::read_link(path).ok().and_then(|it| it.file_name().map(OsString::from));
+    let blob = blob.unwrap_or_default();
+    let object = root.join("blobs").join(&blob);
+    match path.metadata() {
+        Err(error) if is_absent(&error) => {
+            let cause = format!("its blob {} is not there", shown(Path::new(&blob)));
+            references.lacks(object);
+            Some(Object::Missing(path.to_owned(), cause))
         }
+        Err(error) => Some(Object::Unreadable(Error::new(path, ErrorKind::open(error)))),
+        Ok(of) if of.is_file() && cache.has(path) => {
+            let is_other = listed.as_ref().is_some_and(|it| {
+                !it.blobs.iter().any(|it| blob.eq_ignore_ascii_case(it.as_str()))
+            });
+            if is_other {
+                return Some(Object::Wrong(
+                    path.to_owned(),
+                    "is the content of another file".into(),
+                ));
+            }
+            references.know(object, (Some(remark()), listed.and_then(|it| it.size)));
+            None
+        }
+        Ok(_) => Some(Object::Wrong(path.to_owned(), LEADS_OUT.into())),
+    }
+}
+
+/// What an etag says of a file.
+fn etag(etag: &str) -> Option<Expected> {
+    let algorithm = match etag.len() {
+        40 => Algorithm::GIT_BLOB_SHA1,
+        64 => Algorithm::SHA256,
+        _ => return None,
+    };
+    match Said::object(etag, vec![algorithm]) {
+        Said::Object(about) => Some(about),
+        _ => None,
     }
 }
 
@@ -138,15 +210,9 @@ pub(super) fn folder(root: PathBuf) -> impl Iterator<Item = Object> {
         let mut lines = metadata.lines().skip(1);
         let etag = lines.next().unwrap_or_default();
         let downloaded = lines.next().and_then(|it| it.parse::<f64>().ok());
-        let algorithm = match etag.len() {
-            40 => Algorithm::GIT_BLOB_SHA1,
-            _ => Algorithm::SHA256,
+        let Some(mut about) = self::etag(etag) else {
+            return Some(Object::Unverified(file, "no digest in its metadata".into()));
         };
-        let said = Said::object(etag, vec![algorithm]);
-        let Said::Object(mut about) = said else { return Some(no_digest(file)) };
-        if about.digest().len() != algorithm.digest_len() {
-            return Some(no_digest(file));
-        }
         let base = match &base {
             Ok(base) => std::slice::from_ref(base),
             Err(error) => {
@@ -165,10 +231,6 @@ pub(super) fn folder(root: PathBuf) -> impl Iterator<Item = Object> {
         about.remark = is_newer.then(|| "changed since the download".into());
         Some(task(file, Kind::Regular, about))
     })
-}
-
-fn no_digest(file: PathBuf) -> Object {
-    Object::Unverified(file, "no digest in its metadata".into())
 }
 
 /// Whether a file was written to more than a second after this time.

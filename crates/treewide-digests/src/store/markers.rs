@@ -66,9 +66,22 @@ fn start(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// The first 64 KiB of a file. Its access time stays as it is, where the system allows that.
 pub(crate) fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
+    read_start(path, 64 << 10)
+}
+
+/// A whole file, unless it is longer than `most` bytes.
+pub(super) fn read_limited(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+    let bytes = read_start(path, most + 1)?;
+    match bytes.len() as u64 > most {
+        true => Err(Error::new(path, ErrorKind::Other("is too long to be what it seems".into()))),
+        false => Ok(bytes),
+    }
+}
+
+fn read_start(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let mut start = Vec::new();
     let file = long_path::open(path, true).map_err(|error| Error::new(path, error))?;
-    let read = file.take(64 << 10).read_to_end(&mut start);
+    let read = file.take(most).read_to_end(&mut start);
     read.map_err(|error| Error::new(path, ErrorKind::read(error))).map(|_| start)
 }
 
@@ -115,8 +128,7 @@ pub(super) fn is_hugging_face(dir: &Path) -> Seen {
         })
     };
     Ok(is_named(dir, is_repository)
-        && has_dir(dir, "blobs")?
-        && (has_dir(dir, "snapshots")? || has_dir(dir, "refs")?))
+        && (has_dir(dir, "snapshots")? || has_dir(dir, "blobs")? && has_dir(dir, "refs")?))
 }
 
 pub(super) fn is_hugging_face_shared(dir: &Path) -> Seen {

@@ -2,6 +2,7 @@
 
 use super::object::{NOT_AN_OBJECT, Object, Said, below, object};
 use super::pattern;
+use super::references::References;
 use super::{Layout, Store, annex, bag, flatfs, hugging_face};
 use crate::algorithm::Algorithm;
 use crate::expected::Shown;
@@ -30,13 +31,21 @@ impl Store {
     /// Its objects. Nothing is read of them before the caller does.
     pub fn objects(&self) -> Objects {
         let root = self.root.clone();
+        let with = |mut references: References, objects: Box<dyn Iterator<Item = Object>>| {
+            let wrong = std::mem::take(&mut references.wrong);
+            let objects = objects.filter_map(move |it| references.remark(it));
+            Box::new(wrong.into_iter().chain(objects))
+        };
         Objects(match &self.kind.layout {
-            Layout::Names { objects, passed } => Box::new(named(root, objects, passed, |_| false)),
+            Layout::Names { objects, passed, references } => {
+                let references = references.map_or_else(References::default, |of| of(&root));
+                with(references, Box::new(named(root, objects, passed, |_| false)))
+            }
             Layout::HuggingFace { objects, passed } => {
                 let cache = hugging_face::Cache::of(&root);
-                let (found, files) = hugging_face::snapshots(&root, &cache);
+                let references = hugging_face::snapshots(&root, &cache);
                 let objects = named(root, objects, passed, move |link| cache.has_shared(link));
-                Box::new(found.into_iter().chain(objects.filter_map(move |it| files.remark(it))))
+                with(references, Box::new(objects))
             }
             Layout::HuggingFaceFolder => Box::new(hugging_face::folder(root)),
             Layout::Annex => Box::new(annex::objects(root)),

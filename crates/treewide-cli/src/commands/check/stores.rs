@@ -156,8 +156,10 @@ impl Checked {
         for (place, to) in self.store.links() {
             text += &format!("; {} leads to {}", shown(&place), shown(&to));
         }
-        if !is_bag && objects > 0 {
-            text += "; not checked: whether all objects are there";
+        match self.store.kind.followed {
+            _ if is_bag || objects == 0 => {}
+            "" => text += "; not checked: whether all objects are there",
+            followed => text += &format!("; looked for all objects that {followed} name"),
         }
         text
     }
