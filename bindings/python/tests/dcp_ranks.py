@@ -3,6 +3,7 @@
 `python dcp_ranks.py FOLDER` starts two processes. It prints `passed` at the end.
 """
 
+import contextlib
 import os
 import pickle
 import shutil
@@ -189,6 +190,13 @@ def of_damage(it):
         lambda: treewide.dcp.verify(other), "other files named checkpoint.b3", error=DamageError if False else Exception
     )
     treewide.dcp.verify(right)
+    group = dist.new_group([0])
+    if it.rank:
+        with contextlib.suppress(ValueError):
+            treewide.dcp.verify(right, group=group)
+            raise AssertionError("a rank outside of the group took part")
+    else:
+        treewide.dcp.verify(right, group=group)
 
 
 def main(rank, folder, port):

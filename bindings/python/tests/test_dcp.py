@@ -35,7 +35,14 @@ def test_one_process_needs_no_group(tmp_path):
 
 
 def test_what_is_out_of_order_is_not_hashed(tmp_path):
+    import treewide.dcp
     from treewide._tensors.checkpoint import _HashingStream
+
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"kept")
+    with pytest.raises(ValueError, match="kept: a file that is hashed is opened to be written"):
+        treewide.dcp.writer()(tmp_path).fs.create_stream(kept, "ab").__enter__()
+    assert kept.read_bytes() == b"kept"
 
     with (tmp_path / "file").open("wb") as file:
         stream = _HashingStream(file)

@@ -26,7 +26,6 @@ from safetensors.torch import save_file
 from torch import nn
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.distributed.tensor.placement_types import _StridedShard
@@ -35,6 +34,11 @@ from treewide._tensors.local import bytes_of
 from treewide.safetensors import tensors
 from treewide.tensors import fingerprint, merge, write_list
 from treewide.torch import digests, parts, verify
+
+try:
+    from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
+except ImportError:  # before 2.6
+    from torch.distributed._composable.fsdp import CPUOffloadPolicy, fully_shard
 
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)

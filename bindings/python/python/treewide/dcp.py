@@ -36,8 +36,9 @@ def writer(base: type[_Any] | None = None, /) -> type[_Any]:
 def reader(base: type[_Any] | None = None, /) -> type[_Any]:
     """Return a class that reads as `base` does, and checks a file before it reads of it: by default `FileSystemReader`.
 
-    A rank reads each file from which it needs something, all of it, once more. `.metadata` is a pickle, and is checked
-    before it is loaded. Raises `DamageError` that names a file, which PyTorch wraps in its `CheckpointException`.
+    `base` is a class whose files come from `self.fs.create_stream`. A rank reads each file from which it needs
+    something, all of it, once more. `.metadata` is a pickle, and is checked before it is loaded. Raises `DamageError`
+    that names a file, which PyTorch wraps in its `CheckpointException`.
     """
     from torch.distributed.checkpoint.filesystem import FileSystemReader
 

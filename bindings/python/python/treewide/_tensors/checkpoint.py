@@ -76,6 +76,10 @@ class _WritingFiles:
 
     @contextlib.contextmanager
     def create_stream(self, path: Any, mode: str) -> Iterator[Any]:
+        if mode not in ("w", "wb"):
+            raise ValueError(
+                f"{path}: a file that is hashed is opened to be written from its beginning, and not {mode!r}"
+            )
         with self._fs.create_stream(path, "wb") as stream:
             hashing: Any = _HashingStream(stream)
             given = hashing if mode == "wb" else io.TextIOWrapper(hashing, encoding="utf-8", newline="")
@@ -161,10 +165,9 @@ class _CheckedFiles:
         return getattr(self._fs, name)
 
     def _expected(self, path: Any) -> bytes | None:
-        folder = os.path.dirname(os.fspath(path))
         own = re.match(r"__(\d+)[._]", _name(path))
         for name in (LIST, *([f"__{own[1]}_{LIST}"] if own else [])):
-            at = os.path.join(folder, name)
+            at = path.with_name(name) if isinstance(path, Path) else os.path.join(os.path.dirname(path), name)
             if self._fs.exists(at):
                 with self._fs.create_stream(at, "rb") as stream:
                     files = _files_of(stream.read(), at)
@@ -226,6 +229,8 @@ def verify(folder: str, group: Any) -> None:
     if not (dist.is_available() and dist.is_initialized()):
         everywhere: list[Any] = [_checked(folder, 0, 1)]
     else:
+        if dist.get_rank(group) < 0:
+            raise ValueError(f"rank {dist.get_rank()} is not in the group, so it cannot take part")
         everywhere = [None] * dist.get_world_size(group)
         own: tuple[bytes, list[str]]
         try:
