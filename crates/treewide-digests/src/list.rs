@@ -326,9 +326,6 @@ impl List {
         let len = self.reading.digest_len;
         let len = len.or((has_other_length && is_pairs).then_some(digits as u64 / 2));
         let Some(entry) = list::parse(line, len)? else { return Ok(None) };
-        if begins_plainly(line) {
-            return self.judge(Found { tag: None, entry, size: None, shown_tag: &[] }).map(Some);
-        }
         if let Some(cause) = marked(line, &entry) {
             return Err(Fault::Digest { name: entry.name, digest: Some(entry.digest), cause });
         }
@@ -350,19 +347,18 @@ impl Forms for List {
             return Line::blake3(entry, about).map(Some);
         }
         self.may_end = true;
-        // Most lines: none of the other forms begins like this.
-        let is_plain = self.armor == Armor::Outside
+        // Most lines.
+        let may_be_plain = self.armor == Armor::Outside
             && self.title.debian == debian::Kind::Unknown
             && self.title.bag.is_none()
             && self.form.is_none()
             && self.document.is_none()
-            && self.announced.is_none()
-            && begins_plainly(line);
-        if is_plain {
+            && self.announced.is_none();
+        if may_be_plain && let Some(entry) = plain(line) {
             (self.has_begun, self.half) = (true, 0);
             self.outside += 1;
             self.paragraph.end(&mut self.said);
-            return self.usual(line);
+            return self.judge(Found { tag: None, entry, size: None, shown_tag: &[] }).map(Some);
         }
         if let Some(document) = &mut self.document {
             if document.len() + line.len() < MAX_LINE as usize {
@@ -484,10 +480,14 @@ fn of_length(len: usize) -> Vec<Algorithm> {
     }
 }
 
-/// Whether a line begins with a digest and two blanks.
-fn begins_plainly(line: &[u8]) -> bool {
-    let digits = line.iter().take_while(|it| it.is_ascii_hexdigit()).count();
-    digits >= 2 * Algorithm::MD5.digest_len() && line[digits..].starts_with(b"  ")
+/// The digest, of a length that is not refused, and the name of a line with two blanks between them. No other form begins like this.
+fn plain(line: &[u8]) -> Option<Entry> {
+    let (digits, rest) = line.split_at(line.iter().position(|it| *it == b' ')?);
+    let name = rest.strip_prefix(b"  ").filter(|it| !it.is_empty())?;
+    let is_long = digits.len() >= 2 * Algorithm::BLAKE3.digest_len();
+    let may_be = is_long || of_length(digits.len() / 2) != [Algorithm::BLAKE3];
+    let digest = may_be.then(|| digest::unhex(digits)).flatten()?;
+    Some(Entry { name: name.into(), name_is: NameIs::Loose, others: vec![], digest })
 }
 
 /// Why the digest of a line is not of the bytes of its file, as `shasum` marks it: `U` for text with other line ends, `^` for bits. It could

@@ -207,7 +207,11 @@ pub fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
     if !rest.is_empty() {
         return None;
     }
-    pairs.iter().map(|&[high, low]| Some(16 * digit(high)? + digit(low)?)).collect()
+    let mut bytes = Vec::with_capacity(pairs.len());
+    for &[high, low] in pairs {
+        bytes.push(16 * digit(high)? + digit(low)?);
+    }
+    Some(bytes)
 }
 
 fn push_hex(hex: &mut Vec<u8>, bytes: &[u8]) {

@@ -98,7 +98,7 @@ pub fn unescape(name: &[u8]) -> Option<Vec<u8>> {
 /// name could be any file's, and a check must fail rather than take one file for another.
 pub fn to_path(name: &[u8]) -> Result<PathBuf, &'static str> {
     let replacement = b"\xef\xbf\xbd";
-    if name.windows(replacement.len()).any(|window| window == replacement) {
+    if memchr::memmem::find(name, replacement).is_some() {
         return Err("Unicode replacement character in the file name, which could be any file");
     }
     to_exact_path(name)
