@@ -108,11 +108,13 @@ impl SmallFiles {
                     let opened = long_path::open(&task.path, true);
                     opened.map(|file| Some((self.read(&file, None, group, other)?, None)))
                 }
-                Kind::Unknown | Kind::Alone if may_wait(&task.path) => Ok(None),
-                Kind::Unknown | Kind::Alone => {
-                    let opened = long_path::open(&task.path, true);
-                    opened.map(|file| Some((self.read(&file, None, group, other)?, None)))
-                }
+                Kind::Unknown | Kind::Alone => match look(&task.path) {
+                    Look::MayWait => Ok(None),
+                    Look::Len(len) => {
+                        let opened = long_path::open(&task.path, true);
+                        opened.map(|file| Some((self.read(&file, len, group, other)?, None)))
+                    }
+                },
             };
             let Place::File(_, progressed) = &mut group[index] else { continue };
             match found {
@@ -135,17 +137,24 @@ impl SmallFiles {
         other_of: OtherOf<A>,
     ) -> Option<Result<Hashed, ErrorKind>> {
         let Place::File(task, _) = &group[index] else { return None };
+        let mut asked = None;
         let opened = match task.kind {
             Kind::Found(identity) => self.open_found(identity, &task.path).map(|(file, _)| file),
-            Kind::Unknown | Kind::Alone if may_wait(&task.path) => return None,
-            _ => long_path::open(&task.path, true),
+            Kind::Unknown | Kind::Alone => match look(&task.path) {
+                Look::MayWait => return None,
+                Look::Len(len) => {
+                    asked = len;
+                    long_path::open(&task.path, true)
+                }
+            },
+            Kind::Regular => long_path::open(&task.path, true),
         };
         let file = match opened {
             Ok(file) => file,
             Err(error) => return Some(Err(error)),
         };
         let end = match self.options.may_batch() {
-            true => self.read(&file, None, group, other_of),
+            true => self.read(&file, asked, group, other_of),
             false => None,
         };
         let start = self.filled();
@@ -284,9 +293,20 @@ fn len(file: &File) -> Option<usize> {
     usize::try_from(now.len()).ok()
 }
 
-/// Whether opening the file may wait for another program, as with a pipe.
-fn may_wait(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
+/// What the system says of a file before it is opened.
+enum Look {
+    /// Opening it may wait for another program, as with a pipe.
+    MayWait,
+    /// Its length, if it is a regular file.
+    Len(Option<usize>),
+}
+
+fn look(path: &Path) -> Look {
+    match fs::metadata(path) {
+        Ok(it) if it.is_file() => Look::Len(usize::try_from(it.len()).ok()),
+        Ok(it) if !it.is_dir() => Look::MayWait,
+        _ => Look::Len(None),
+    }
 }
 
 #[cfg(test)]

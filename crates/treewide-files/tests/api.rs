@@ -358,12 +358,12 @@ fn check_fails_where_a_list_proves_nothing() {
         ),
         (
             format!("{hex}  {path}\n{hex}"),
-            Tally { ok: 1, failed: 1, is_cut: true, ..Tally::default() },
+            Tally { ok: 1, unverified: 1, is_cut: true, ..Tally::default() },
         ),
         // A digest alone, as where a program has put the name on the next line.
         (
             format!("{hex}  {path}\n{hex}\n{path}\n"),
-            Tally { ok: 1, failed: 1, malformed: 1, ..Tally::default() },
+            Tally { ok: 1, unverified: 1, malformed: 1, ..Tally::default() },
         ),
     ] {
         let (_, tally) = check(Check::new(), text.clone());
