@@ -292,7 +292,7 @@ def test_pieces_of_an_engine_are_hashed_on_its_devices(driver):
         return Lent(data, shape, 8, device=(2, options.pop("index", 0)), **options)
 
     class Shaped:
-        """What `Piece` asks of a tensor, as libraries have it."""
+        """A tensor with the attributes that `Piece` asks for."""
 
         def __init__(self, lent):
             self.lent, self.shape, self.itemsize, self.dtype = lent, tuple(lent.shape), 1, "uint8"
