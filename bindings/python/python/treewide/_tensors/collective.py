@@ -315,8 +315,7 @@ def _by_rows(tensor: torch.Tensor) -> torch.Tensor:
     """Return a DTensor whose shards are rows, by one all-to-all."""
     assert isinstance(tensor, DTensor)
     rows = [Shard(0) if isinstance(it, (Shard, _StridedShard)) else it for it in tensor.placements]
-    with torch.no_grad():
-        return tensor.redistribute(placements=rows)
+    return tensor.redistribute(placements=rows)
 
 
 def _hash(hashing: Hashing, name: str, tensor: torch.Tensor, line: _Line, rank: int, identity: bytes = b"") -> Parts:
@@ -371,7 +370,14 @@ def digests_of(
     state: Callable[[], Mapping[str, torch.Tensor]], group: Any, replicas: Replicas, rows: Rows
 ) -> dict[str, TensorDigest]:
     """Return the digest of each full tensor, the same on all ranks of the group. `state` gives the tensors here."""
-    ranks = _Group(group)
+    # Some versions of PyTorch send nothing that was made in inference mode.
+    with torch.inference_mode(False), torch.no_grad():
+        return _digests_of(state, _Group(group), replicas, rows)
+
+
+def _digests_of(
+    state: Callable[[], Mapping[str, torch.Tensor]], ranks: _Group, replicas: Replicas, rows: Rows
+) -> dict[str, TensorDigest]:
     held: Mapping[str, torch.Tensor] = {}
     lines: dict[str, _Line] = {}
     by_rows = rows == "redistribute" or (rows == "auto" and not ranks.is_one and ranks.device.type == "cuda")
