@@ -193,7 +193,8 @@ EOF
     export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine64 WINEDEBUG=-all WINEPATH=Z:$libraries
     tests test --locked -p treewide --target x86_64-pc-windows-gnu --lib --test kernels
     tests test --locked -p treewide --features file --target x86_64-pc-windows-gnu --lib file::windows
-    tests test --locked -p treewide-manifest --target x86_64-pc-windows-gnu --test keys --test renamed_rot --test verdicts
+    tests test --locked -p treewide-files --target x86_64-pc-windows-gnu --lib
+    tests test --locked -p treewide-manifest --target x86_64-pc-windows-gnu --lib --test keys --test renamed_rot --test verdicts
 }
 
 # Thousands of random edits of a tree.

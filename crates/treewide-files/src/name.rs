@@ -169,7 +169,9 @@ mod tests {
 
     #[test]
     fn unescape_is_the_way_back() {
-        for name in ["a", "a\nb", "a\\nb", "\\", "\r\n\\\\", "ä\\ö\n"] {
+        let names = ["a", "a\nb", "a\\nb", "\\", "\r\n\\\\", "ä\\ö\n"];
+        // On Windows a backslash is a slash.
+        for name in names.into_iter().filter(|it| cfg!(unix) || !it.contains('\\')) {
             let listed = Listed::new(Path::new(name));
             let back = unescape(listed.text.as_bytes()).unwrap();
             assert_eq!(back, name.as_bytes());

@@ -125,10 +125,12 @@ mod tests {
         ] {
             assert!(checked(name.as_bytes()).is_err(), "{name}");
         }
-        for (name, expected) in
-            [("./a", "a"), ("././a/b", "a/b"), ("..a/b..", "..a/b.."), ("-", "-"), (" a ", " a ")]
-        {
+        for (name, expected) in [("./a", "a"), ("././a/b", "a/b"), ("..a/b", "..a/b"), ("-", "-")] {
             assert_eq!(checked(name.as_bytes()), Ok(expected.as_bytes()));
+        }
+        // On Windows no name ends like this.
+        for name in ["a/b..", " a "].iter().filter(|_| cfg!(unix)) {
+            assert_eq!(checked(name.as_bytes()), Ok(name.as_bytes()));
         }
         assert!(checked(b"a\0b").is_err());
     }

@@ -358,8 +358,7 @@ pub fn is_list(path: &Path) -> bool {
 /// after another algorithm, such as `SHA256SUMS`.
 pub fn is_own_list(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
-    let is_of = |other: &&str| name.to_string_lossy().contains(*other);
-    !["sha", "md5"].iter().any(|it| is_of(it))
+    !["sha", "md5"].iter().any(|other| name.to_string_lossy().contains(other))
         && first_with(path, Some(OUT_LEN as u64)) == Some(First::Entry)
 }
 
