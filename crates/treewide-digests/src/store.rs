@@ -34,7 +34,7 @@ pub struct Kind {
     pub shown: &'static str,
     /// Advice about an object that is not as its name says.
     pub advice: &'static str,
-    /// What names objects, so that it is known which are missing. Empty if nothing does.
+    /// The records that name objects, so that it is known which are missing. Empty if there are none.
     pub followed: &'static str,
     /// Whether a directory is such a store.
     is: fn(&Path) -> Seen,

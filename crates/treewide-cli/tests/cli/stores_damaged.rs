@@ -89,7 +89,7 @@ impl Case<'_> {
         self.holds("link to the same", path);
         fs::remove_file(path).unwrap();
         symlink("/etc/passwd", path).unwrap();
-        // Without its folder, or one of those that are its marks, a store next to another is not known to have been there.
+        // Without its folder or a folder that marks it, a store next to another is not known to have been there.
         let marks = ["blake3", "ac", "cas", "models--org--toy"];
         if !marks.iter().any(|it| path.ends_with(it)) {
             self.holds("link to another", path);

@@ -1,4 +1,4 @@
-//! What manifests and other records of a store say of its objects: that they are there, how long they are, and what they are for.
+//! Manifests and other records of a store, and the objects that they name: whether they are there, their lengths, and their uses.
 
 use super::markers::read_limited;
 use super::object::{LEADS_OUT, Object, Said, below, is_absent, object, outside};
@@ -43,7 +43,7 @@ impl References {
         self.missing.insert(path);
     }
 
-    /// An object with what is known of it. `None` if it was said to be missing.
+    /// An object, and everything that is known of it. `None` if it was said to be missing.
     pub(super) fn remark(&mut self, object: Object) -> Option<Object> {
         match object {
             Object::File(mut task) => {
