@@ -479,7 +479,8 @@ def missing(
     It may have any name there; with `names`, it must be under the same path. Each operand is a list, a manifest or a
     directory. Of a directory, only files are read that another operand could have. `root` is as in `dupes`.
 
-    Raises `ManifestError` if a list cannot be used or `first` has no file, `ValueError` if an operand is named twice, and `OSError`.
+    Raises `ManifestError` if a list cannot be used or `first` has no file, `ValueError` if an operand is named twice,
+    and `OSError`.
     """
     if not others:
         raise TypeError("missing needs a list or directory in which it looks")

@@ -240,7 +240,7 @@ class BucketCommand:
             return None
         folder: Folder = folder_of(job.output, self.source)
         if (doubt := self._doubt(driver, folder)) is not None:
-            self.causes.append(f"{doubt}, so it stays as it was: `update` keeps the old digest, and accepts the new one")
+            self.causes.append(doubt)
             return None
         known = {self.old.large.name} if self.old is not None and self.old.large is not None else set()
         known = known if self._is_large_intact else set()
@@ -271,9 +271,10 @@ class BucketCommand:
                 if side == 0:
                     old = fact
                 elif old is not None and old.key == key and compare(old, fact)[0] in KEPT:
-                    return f"the list there has another digest of {self.job.root}{key}, which may have rotted"
+                    why = f"the list has another digest of {self.job.root}{key}, which may have rotted"
+                    return f"{why}, so it stays as it was: `update` keeps the old digest, and accepts the new one"
         except (ListError, FileNotFoundError) as error:
-            return f"the list there is damaged ({error}): name another folder, or remove it"
+            return f"the list is damaged, so it stays as it was ({error}): name another folder, or remove it"
         return None
 
     def _contents(self, driver: BucketDriver, bucket: Bucket | None) -> bytes | None:
