@@ -343,17 +343,13 @@ impl<F: Forms> ListedFiles<F> {
         parsed: Result<Option<Line<F::About>>, Fault>,
     ) -> Option<Item<F::About, Note>> {
         let (number, is_cut) = self.at;
+        let malformed = |cause, named, has_digest| {
+            let line = Malformed { number, named, cause, is_cut, has_digest };
+            Item::Note(Note::Malformed(line))
+        };
+        let with_cut = |cause| if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
         Some(match parsed {
-            Ok(None) if is_cut && !self.forms.may_end() => {
-                let (cause, has_digest) = (CUT_OFF.into(), false);
-                Item::Note(Note::Malformed(Malformed {
-                    number,
-                    named: None,
-                    cause,
-                    is_cut,
-                    has_digest,
-                }))
-            }
+            Ok(None) if is_cut && !self.forms.may_end() => malformed(CUT_OFF.into(), None, false),
             Ok(None) => return None,
             // Half of a digest is a digest where it ends the line.
             Ok(Some(Line { entry, has_free_length: true, .. }))
@@ -361,10 +357,7 @@ impl<F: Forms> ListedFiles<F> {
             {
                 let (len, before) = (entry.digest.len(), self.previous_len);
                 let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
-                let named = Some(shown_path(&entry.name));
-                let has_digest = false;
-                let line = Malformed { number, named, cause, is_cut, has_digest };
-                Item::Note(Note::Malformed(line))
+                malformed(cause, Some(shown_path(&entry.name)), false)
             }
             Ok(Some(mut line)) => {
                 let entry = &mut line.entry;
@@ -379,26 +372,17 @@ impl<F: Forms> ListedFiles<F> {
                 self.file(line, is_cut)
             }
             Err(Fault::Digest { name, cause, .. }) if name.is_empty() => {
-                let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
-                let line = Malformed { number, named: None, cause, is_cut, has_digest: true };
-                Item::Note(Note::Malformed(line))
+                malformed(with_cut(cause), None, true)
             }
             Err(Fault::Digest { name, digest, cause }) => {
                 let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
                 Item::Note(Note::Settled { path, expected: digest, verdict })
             }
-            Err(Fault::Line(cause)) => {
-                // What is lost may have been the name of a file, and the names of more.
-                let cause = if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
-                let has_digest = false;
-                let line = Malformed { number, named: None, cause, is_cut, has_digest };
-                Item::Note(Note::Malformed(line))
-            }
+            // What is lost may have been the name of a file, and the names of more.
+            Err(Fault::Line(cause)) => malformed(with_cut(cause), None, false),
         })
     }
-}
 
-impl<F: Forms> ListedFiles<F> {
     fn next_item(&mut self) -> Option<Item<F::About, Note>> {
         loop {
             if let Some(more) = self.forms.more(self.is_over) {

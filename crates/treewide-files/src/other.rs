@@ -40,9 +40,7 @@ impl Options {
             }
             let is_counted = is_first && !has_counted;
             let report = self.watched(|bytes| {
-                if is_counted {
-                    self.has_hashed_by_one(bytes);
-                }
+                self.has_hashed_by_one(if is_counted { bytes } else { 0 });
             });
             bytes = report.read_in_order(file, path, |more| other.update(more))?.bytes();
         }

@@ -431,6 +431,9 @@ fn check_says_that_a_long_file_is_read_by_one_thread() {
     folder.write("long.sha256", &list.stdout);
     let ended = folder.treewide("check --progress long.sha256").run();
     ended.fails(0, &["one thread a file"]);
+    // Two algorithms are tried, and the file is counted once.
+    folder.write("x", &list.stdout);
+    folder.treewide("check --progress x").run().fails(0, &["1 file, 2.86 MiB", "by SHA-256"]);
 }
 
 /// A file that is announced and whose digest cannot be read is reported.
@@ -501,7 +504,7 @@ fn check_reads_a_file_once_for_several_digests() {
 fn check_takes_no_damaged_list_that_others_refuse() {
     let folder = folder();
     folder.write("beta", "beta\n");
-    // Its digest begins with a 3, of which damage of one bit makes a #.
+    // Its digest begins with a 3. Damage of one bit makes a # of that.
     folder.write("gamma", "13");
     for (program, args) in
         [("sha256sum", &["--strict", "-c"][..]), ("shasum", &["-a", "256", "--strict", "-c"])]
