@@ -19,7 +19,11 @@ pub(crate) const UNDETERMINED: (&str, &str) =
     ("3", "undetermined: a file or a list could not be read (takes priority over 1)");
 
 /// An error if an output would replace one of these.
-pub(crate) fn spare(operands: &[PathBuf], outputs: &[Option<&Path>]) -> anyhow::Result<()> {
+pub(crate) fn spare(
+    operands: &[PathBuf],
+    root: Option<&PathBuf>,
+    outputs: &[Option<&Path>],
+) -> anyhow::Result<()> {
     let places = operands.iter().fold(Places::new(), |places, it| places.reads_manifest(it));
     let places = outputs.iter().flatten().fold(places, |places, it| places.writes(it));
     places.check(None)?;
@@ -28,7 +32,7 @@ pub(crate) fn spare(operands: &[PathBuf], outputs: &[Option<&Path>]) -> anyhow::
         Some(end) if end == ENDING && !it.is_dir() => it.with_extension(""),
         _ => it.clone(),
     });
-    let folders: Vec<_> = folders.collect();
+    let folders: Vec<_> = folders.chain(root.cloned()).collect();
     outputs.iter().flatten().try_for_each(|it| spare_below(it, &folders, false))
 }
 

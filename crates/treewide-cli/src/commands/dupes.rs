@@ -129,7 +129,11 @@ impl DupesArgs {
     }
 
     fn find(&self, program: Program) -> anyhow::Result<Outcome> {
-        contents::spare(&self.operands, &[self.output.file(), self.html.as_deref()])?;
+        contents::spare(
+            &self.operands,
+            self.root.as_ref(),
+            &[self.output.file(), self.html.as_deref()],
+        )?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let inputs = contents::lists(&self.operands);

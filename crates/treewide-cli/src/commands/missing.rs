@@ -93,7 +93,7 @@ impl MissingArgs {
 
     fn find(&self, program: Program) -> anyhow::Result<Outcome> {
         let operands: Vec<_> = [&self.first].into_iter().chain(&self.others).cloned().collect();
-        contents::spare(&operands, &[self.output.file()])?;
+        contents::spare(&operands, self.root.as_ref(), &[self.output.file()])?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let mut output =

@@ -264,7 +264,12 @@ fn outputs_never_replace_files_that_were_read() {
     fs::copy(folder.join("page.html"), folder.join("u/page.html")).unwrap();
     std::os::unix::fs::symlink("t/a", folder.join("link")).unwrap();
     std::os::unix::fs::symlink("t", folder.join("dir")).unwrap();
+    for part in ["b3", "b3.tw"] {
+        fs::copy(folder.join(format!("t.{part}")), folder.join(format!("other.{part}"))).unwrap();
+    }
     for (command, output) in [
+        ("dupes --root t other.b3 -o", "t/a"),
+        ("missing --root t other.b3 u -o", "t/b/1"),
         ("dupes t u -o", "t/a"),
         ("dupes t u --json -o", "u/x"),
         ("dupes t u --fclones -o", "t/b/1"),

@@ -218,6 +218,7 @@ impl Totals {
 }
 
 /// Groups of folders, and the members of them that count as copies.
+#[derive(Default)]
 struct Covered {
     groups: Vec<Group>,
     /// Of each, whether a file in a copy is not only another name of a file that stays.
@@ -253,21 +254,18 @@ fn equal_folders(folders: Sorter, roots: &Roots, options: &Options) -> Result<Co
         let group = Group { kind, digest, size, files, reclaimable: Some(0), members };
         found.push(&[&(!height).to_be_bytes(), &group.to_record()])
     })?;
-    let mut found = found.finish()?;
-    let mut covered =
-        Covered { groups: Vec::new(), has_copies: Vec::new(), copies: HashMap::new() };
+    let (mut found, mut covered) = (found.finish()?, Covered::default());
     while let Some(record) = found.next()? {
         let mut group = Group::of_record(&record[size_of::<u32>()..]);
         let is_vague = group.members.iter().any(|it| roots.all[it.root].is_vague());
-        let (mut copies, mut places) = (Vec::new(), HashMap::new());
-        let mut count = 0;
+        let (mut copies, mut places, mut count) = (Vec::new(), HashMap::new(), 0);
         group.members.retain(|it| {
             let path = [&(it.root as u32).to_be_bytes(), &it.name[..]].concat();
             if covered.of(&path).is_some() {
                 return false;
             }
             // A folder of two operands is one. The names of the first member stay, whatever they are.
-            let place = roots.place(&path).filter(|_| is_vague);
+            let place = if is_vague { roots.place(&path) } else { None };
             let at = place.map_or(count, |it| *places.entry(it).or_insert(count));
             if at > 0 {
                 copies.push((path, covered.groups.len()));
