@@ -3,7 +3,6 @@
 mod fclones;
 mod html;
 
-use self::fclones::Report;
 use self::html::Html;
 use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
@@ -165,7 +164,7 @@ impl DupesArgs {
         let summary = self.summary(&found);
         let end = self.json.then(|| summary_json(&found));
         match self.fclones {
-            true => Report::new(&found, begun, self.verify.is_some())?.write(found, &mut output)?,
+            true => fclones::write(found, begun, self.verify.is_some(), &mut output)?,
             false => self.groups(found, &mut output, page.as_mut())?,
         }
         end.map_or(Ok(()), |end| output.record(Form::Json, |to| to.write_all(end.as_bytes())))?;

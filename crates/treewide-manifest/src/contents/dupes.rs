@@ -8,7 +8,7 @@ use crate::contents::root::Root;
 use crate::contents::roots::{Roots, Run, runs};
 use crate::contents::similar::Similar;
 use crate::contents::sorter::{Sorted, Sorter};
-use crate::contents::stages::Wanted;
+use crate::contents::stages::{Wanted, resolve};
 use crate::contents::verified::Verified;
 use crate::error::{Error, ErrorKind};
 use crate::run::verdict::Evidence;
@@ -118,7 +118,7 @@ impl Dupes {
         let mut roots = Roots::open(operands, self.root.as_deref(), options)?;
         roots.are_apart()?;
         let known = roots.sizes(options, false, &|_| true)?;
-        roots.resolve(options, &|_, size| match known.has(size) {
+        roots.read = resolve(&mut roots.all, options, &|_, size| match known.has(size) {
             true => Wanted::Whole,
             false => Wanted::Alike,
         })?;

@@ -6,7 +6,7 @@ use crate::contents::own::Own;
 use crate::contents::root::Root;
 use crate::contents::roots::{Roots, runs};
 use crate::contents::sorter::{Sorted, Sorter};
-use crate::contents::stages::Wanted;
+use crate::contents::stages::{Wanted, resolve};
 use crate::error::{Error, ErrorKind};
 use crate::run::verdict::Evidence;
 use std::collections::HashSet;
@@ -91,7 +91,7 @@ impl Missing {
         let mut roots = Roots::open(&operands.collect::<Vec<_>>(), self.root.as_deref(), options)?;
         let sides =
             [roots.sizes(options, true, &|it| it == 0)?, roots.sizes(options, true, &|it| it > 0)?];
-        roots.resolve(options, &|number, size| {
+        roots.read = resolve(&mut roots.all, options, &|number, size| {
             // What could be there is read.
             let other = &sides[usize::from(number == 0)];
             if other.has(size) { Wanted::Whole } else { Wanted::No }

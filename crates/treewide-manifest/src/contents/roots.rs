@@ -4,7 +4,6 @@ use crate::contents::entry::{EMPTY, Kind, split};
 use crate::contents::facts::{Facts, first};
 use crate::contents::root::Root;
 use crate::contents::sorter::Sorted;
-use crate::contents::stages::{Wanted, resolve};
 use crate::error::Error;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -102,16 +101,6 @@ impl Roots {
             })?;
         }
         Ok(sizes)
-    }
-
-    /// Finds the digests of files in directories.
-    pub(crate) fn resolve(
-        &mut self,
-        options: &Options,
-        wanted: &dyn Fn(usize, u64) -> Wanted,
-    ) -> Result<(), Error> {
-        self.read = resolve(&mut self.all, options, wanted)?;
-        Ok(())
     }
 
     /// An error if the directory of an operand is not here.

@@ -11,6 +11,7 @@ use crate::contents::tree::Thing;
 use crate::error::Error;
 use crate::format::regular;
 use crate::run::verdict::Evidence;
+use crate::run::verify::Tasks;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use treewide::file::read_at;
 use treewide::{Hasher, OUT_LEN};
 use treewide_files::digest::Extent;
-use treewide_files::{Event, Item, Kind, Options, Source, Task};
+use treewide_files::{Event, Kind, Options, Task};
 
 /// Bytes of the beginning and of the end: a page.
 const PART: usize = 4 << 10;
@@ -159,8 +160,8 @@ pub(crate) fn read_all<A: Send + 'static>(
     files: impl Iterator<Item = (PathBuf, Kind, A)>,
     options: &Options,
 ) -> Result<(Results<A>, (u64, u64)), Error> {
-    let tasks = files
-        .map(|(path, kind, about)| Item::File(Task { path, kind, extent: Extent::HASH, about }));
+    let extent = Extent::HASH;
+    let tasks = files.map(|(path, kind, about)| Task { path, kind, extent, about });
     let (mut results, mut read) = (Vec::new(), (0, 0));
     for event in options.run(Tasks(tasks)) {
         match event {
@@ -177,16 +178,4 @@ pub(crate) fn read_all<A: Send + 'static>(
         }
     }
     Ok((results, read))
-}
-
-/// Files to read.
-struct Tasks<I>(I);
-
-impl<A: Send + 'static, I: Iterator<Item = Item<A, ()>>> Source for Tasks<I> {
-    type About = A;
-    type Note = ();
-
-    fn next(&mut self) -> Option<Item<A, ()>> {
-        self.0.next()
-    }
 }

@@ -313,13 +313,14 @@ impl Run<'_> {
     }
 }
 
-struct Tasks<I>(I);
+/// Files to read.
+pub(crate) struct Tasks<I>(pub(crate) I);
 
-impl<I: Iterator<Item = Task<usize>>> Source for Tasks<I> {
-    type About = usize;
+impl<A: Send + 'static, I: Iterator<Item = Task<A>>> Source for Tasks<I> {
+    type About = A;
     type Note = ();
 
-    fn next(&mut self) -> Option<Item<usize, ()>> {
+    fn next(&mut self) -> Option<Item<A, ()>> {
         self.0.next().map(Item::File)
     }
 }

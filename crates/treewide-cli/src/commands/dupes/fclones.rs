@@ -14,70 +14,57 @@ use treewide_manifest::found::Found;
 /// The version whose format this is.
 const VERSION: &str = "0.35.0";
 
-/// What the report begins with.
-pub(super) struct Report {
-    header: String,
-}
-
-impl Report {
-    /// An error if the directory of an operand is not here: fclones could not find its files. Or if no one knows when its files
-    /// were read, and they were not `verified` now: fclones could not see which were written to since.
-    pub(super) fn new(found: &Found, begun: SystemTime, verified: bool) -> anyhow::Result<Self> {
-        let cause = "so fclones cannot find its files";
-        found.are_here(cause)?;
-        let mut time = day::at(begun);
-        for root in found.roots() {
-            if !root.is_list() {
-                continue;
+/// Writes the report. An error if the directory of an operand is not here: fclones could not find its files. Or if no one knows
+/// when its files were read, and they were not `verified` now: fclones could not see which were written to since.
+pub(super) fn write(
+    mut found: Found,
+    begun: SystemTime,
+    verified: bool,
+    output: &mut Output<'_>,
+) -> anyhow::Result<()> {
+    found.are_here("so fclones cannot find its files")?;
+    let mut time = day::at(begun);
+    for root in found.roots().iter().filter(|it| it.is_list()) {
+        // The file of a list may be a copy, which is newer than its contents. Texts are in the order of times.
+        match root.began() {
+            Some(began) => time = time.min(began.to_owned()),
+            None if verified => {}
+            None => {
+                let cause = "no index says when its files were read, so that fclones cannot see which were written to since; \
+                             add --verify";
+                return Err(wrong_value(format!("{}: {cause}", shown(root.path()))).into());
             }
-            // The file of a list may be a copy, which is newer than its contents. Texts are in the order of times.
-            match root.began() {
-                Some(began) => time = time.min(began.to_owned()),
-                None if !verified => {
-                    let cause = "no index says when its files were read, so that fclones cannot see which were written to since; \
-                                 add --verify";
-                    return Err(wrong_value(format!("{}: {cause}", shown(root.path()))).into());
-                }
-                None => {}
-            }
-            let there = root.path().metadata().and_then(|it| it.modified());
-            time = time.min(day::at(there.with_context(|| shown(root.path()))?));
         }
-        // fclones parses the command again, and takes from it that one file of each group stays.
-        let base = absolute(Path::new("."))?;
-        let header = format!(
-            "{{\"header\":{{\"version\":\"{VERSION}\",\"timestamp\":\"{}\",\"command\":[\"fclones\",\"group\",\".\"],\
-             \"base_dir\":{},\"stats\":null}},\"groups\":[",
-            time,
-            json(&base)
-        );
-        Ok(Self { header })
+        let there = root.path().metadata().and_then(|it| it.modified());
+        time = time.min(day::at(there.with_context(|| shown(root.path()))?));
     }
-
-    pub(super) fn write(self, mut found: Found, output: &mut Output<'_>) -> anyhow::Result<()> {
-        let mut text = self.header;
-        while let Some(group) = found.next() {
-            let group = group?;
-            super::spare(&found, &group, output)?;
-            let Some(size) = group.size else {
-                let cause = "a list does not say how long its files are, which fclones needs; use a manifest";
-                return Err(wrong_value(cause).into());
-            };
-            let mut files = Vec::new();
-            for member in &group.members {
-                let path = found.path(member).with_context(|| "a name that is not one here")?;
-                files.push(json(&absolute(&path)?));
-            }
-            let (digest, files) = (hex(&group.digest.unwrap_or_default()), files.join(","));
-            text += &format!(
-                "\n{{\"file_len\":{size},\"file_hash\":\"{digest}\",\"files\":[{files}]}}"
-            );
-            output.record(Form::Json, |to| to.write_all(text.as_bytes()))?;
-            text = ",".into();
+    // fclones parses the command again, and takes from it that one file of each group stays.
+    let base = json(&absolute(Path::new("."))?);
+    let mut text = format!(
+        "{{\"header\":{{\"version\":\"{VERSION}\",\"timestamp\":\"{time}\",\"command\":[\"fclones\",\"group\",\".\"],\
+         \"base_dir\":{base},\"stats\":null}},\"groups\":["
+    );
+    while let Some(group) = found.next() {
+        let group = group?;
+        super::spare(&found, &group, output)?;
+        let Some(size) = group.size else {
+            let cause =
+                "a list does not say how long its files are, which fclones needs; use a manifest";
+            return Err(wrong_value(cause).into());
+        };
+        let mut files = Vec::new();
+        for member in &group.members {
+            let path = found.path(member).with_context(|| "a name that is not one here")?;
+            files.push(json(&absolute(&path)?));
         }
-        let text = if text == "," { String::new() } else { text } + "\n]}\n";
-        output.record(Form::Json, |to| to.write_all(text.as_bytes()))
+        let (digest, files) = (hex(&group.digest.unwrap_or_default()), files.join(","));
+        text +=
+            &format!("\n{{\"file_len\":{size},\"file_hash\":\"{digest}\",\"files\":[{files}]}}");
+        output.record(Form::Json, |to| to.write_all(text.as_bytes()))?;
+        text = ",".into();
     }
+    let text = if text == "," { String::new() } else { text } + "\n]}\n";
+    output.record(Form::Json, |to| to.write_all(text.as_bytes()))
 }
 
 fn absolute(path: &Path) -> anyhow::Result<std::path::PathBuf> {
