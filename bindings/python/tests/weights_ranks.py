@@ -26,6 +26,7 @@ from safetensors.torch import save_file
 from torch import nn
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import FullyShardedDataParallel, StateDictType
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.distributed.tensor.placement_types import _StridedShard
@@ -244,6 +245,11 @@ def of_models(ranks):
         fully_shard(made.layers[i], mesh=mesh)
     fully_shard(made, mesh=mesh)
     ranks.check("compiled, checkpointed", torch.compile(made), full)
+    made, full = model()
+    wrapped = FullyShardedDataParallel(made, device_mesh=mesh, use_orig_params=True, device_id=torch.device("cpu"))
+    with FullyShardedDataParallel.state_dict_type(wrapped, StateDictType.SHARDED_STATE_DICT):
+        ranks.check("FSDP1", wrapped.state_dict(), full)
+    ranks.check("FSDP1, as a module", wrapped, full)
     made, full = model()
     ranks.check("DDP", nn.parallel.DistributedDataParallel(made), full)
     full = model()[1]
