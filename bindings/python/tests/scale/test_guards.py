@@ -233,7 +233,7 @@ def test_sum_replaces_no_digest_that_may_be_that_of_good_content(command, hashed
         assert before == [Path(it).read_bytes() for it in ("list", "list.objects", "out/bucket.b3")]
     for name in ("list", "out"):
         assert hashed("verify", "-l", name).returncode == 1
-    # An edit is none.
+    # An edit is written.
     flip("data/a")
     Path("data/a").write_bytes(b"an edit")
     assert hashed("sum", *names, "-o", "list").returncode == 0

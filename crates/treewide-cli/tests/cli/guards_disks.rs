@@ -20,7 +20,7 @@ fn mount(at: &Path) -> bool {
     is_root() && run("mount", &["-t", "tmpfs", "tmpfs"], at)
 }
 
-/// A README in the mount point is half of what was on the disk, or has the same content.
+/// A README in the mount point has the name of one file of two, or also its content.
 #[test]
 fn disk_that_is_off_is_not_known_by_half_of_its_names() {
     let case = Case::new();
@@ -40,7 +40,7 @@ fn disk_that_is_off_is_not_known_by_half_of_its_names() {
             case.keeps(3, command, &says);
         }
     }
-    // A copy that has all is no other tree, also one that someone went on with.
+    // A copy with all files counts as the tree.
     fs::write(at.join("big"), "big").unwrap();
     case.run("update p.b3 t").is_code(0);
 }
@@ -196,7 +196,7 @@ fn missing_and_dupes_do_not_believe_a_name_on_a_disk_that_is_off() {
     }
 }
 
-/// What is there has the names of the list and none of its contents.
+/// The files there have the names of the list and none of its contents.
 #[test]
 fn tree_that_has_only_the_names_of_a_list_is_not_recorded() {
     let case = Case::new();

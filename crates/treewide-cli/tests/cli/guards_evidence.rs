@@ -126,7 +126,7 @@ fn files_below_a_new_mount_are_hidden_and_not_gone() {
     case.run("verify p.b3 t").is_code(0);
 }
 
-/// The index may be on a disk that is off: a link that leads nowhere is no index that was never there.
+/// The index may be on a disk that is off: a link that leads nowhere says that there was one.
 #[test]
 fn index_that_a_link_does_not_lead_to_is_missing() {
     let case = Case::new();

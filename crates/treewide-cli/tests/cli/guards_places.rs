@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-/// `photos` stands next to `photos.b3`, and is an empty mount point: the current directory, which has the names, is a backup.
+/// `photos` is next to `photos.b3`, and an empty mount point. The current directory, which has the names, is a backup.
 #[test]
 fn current_directory_is_not_taken_for_one_that_is_there() {
     let case = Case::new();

@@ -195,7 +195,7 @@ fn digests_of_files_that_may_have_rotted_are_not_replaced() {
             case.run("verify p.b3 t").is_code(0);
         }
     }
-    // An edit is none, also of a file that was replaced by another one.
+    // An edit is recorded, also of a file that was replaced by another one.
     let case = Case::new();
     case.folder.write("t/f1", "an edit");
     case.folder.write("t/new", "new content of f2");

@@ -354,8 +354,8 @@ pub fn is_list(path: &Path) -> bool {
     first(path) == Some(First::Entry)
 }
 
-/// Whether there is a list at the path like those that `treewide sum` writes: hashes of 32 bytes and names, and the list is not named
-/// after another algorithm, such as `SHA256SUMS`.
+/// Whether there is a list at the path as `treewide sum` writes it: hashes of 32 bytes and names. A list that is named after another
+/// algorithm, such as `SHA256SUMS`, does not count.
 pub fn is_own_list(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
     !["sha", "md5"].iter().any(|other| name.to_string_lossy().contains(other))

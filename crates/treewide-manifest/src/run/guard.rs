@@ -105,7 +105,7 @@ pub(crate) enum Like {
 pub(crate) struct Found {
     there: u64,
     pub(crate) gone: u64,
-    /// Of those that are there, how many have the recorded content.
+    /// How many of the paths there have the recorded content.
     copies: u64,
     /// Whether one of them is on the disk that was recorded.
     is_here: bool,
@@ -132,7 +132,7 @@ impl Found {
         !self.is_known && (self.gone > self.there || is_elsewhere)
     }
 
-    /// The same below a place where something was mounted and is not, or the reverse: only a whole copy is no other tree.
+    /// The same below a place where something was mounted and is not, or the reverse: only a whole copy counts as the tree.
     fn is_hidden(self) -> bool {
         !self.is_known && self.there + self.gone > 0 && (self.gone > 0 || self.copies == 0)
     }
@@ -184,7 +184,7 @@ impl<'a> Guard<'a> {
                 }),
             }
         }
-        // The end of a link that is followed is no such place.
+        // The system does not list the ends of links that are followed.
         for place in guard.mounts.iter_mut().filter(|it| !it.is_mounted) {
             place.is_mounted = is_on_another_device(dir, &place.name);
         }

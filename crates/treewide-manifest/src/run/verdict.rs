@@ -344,7 +344,7 @@ pub struct Report {
     pub idle_accepts: Vec<String>,
     /// Recorded paths that are there, and that the new rules leave out.
     pub uncovered: u64,
-    /// What the manifest in the place of the new one covers, and the new one does not, such as `permission bits`.
+    /// Facts that the replaced manifest had and the new one has not, such as `permission bits`.
     pub dropped: Vec<&'static str>,
     /// The day on which the file was read that was not read for longest, of those in the new manifest.
     pub oldest: Option<Day>,
