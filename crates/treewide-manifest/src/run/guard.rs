@@ -92,7 +92,9 @@ pub(crate) enum Like {
     Itself,
     /// It has its content, and is elsewhere: a copy, or one of many files with that content (`README`).
     Copy,
-    /// It has other content on the disk that was recorded, as a file that someone edited, or cannot be looked at.
+    /// It has other content under the recorded inode and device, as a file that someone edited.
+    Edited,
+    /// It has other content on the disk that was recorded, or cannot be looked at.
     Here,
     /// It has other content on another disk.
     Other,
@@ -109,6 +111,7 @@ pub(crate) struct Found {
     copies: u64,
     /// Whether one of them is on the disk that was recorded.
     is_here: bool,
+    is_edited: bool,
     has_numbers: bool,
     /// Whether one of them is known again by more than its name, as other directories may have that name.
     is_known: bool,
@@ -118,7 +121,8 @@ impl Found {
     pub(crate) fn add(&mut self, files: u64, like: Like) {
         self.there += files;
         self.copies += if matches!(like, Like::Itself | Like::Copy) { files } else { 0 };
-        self.is_here |= matches!(like, Like::Itself | Like::Here);
+        self.is_here |= matches!(like, Like::Itself | Like::Edited | Like::Here);
+        self.is_edited |= like == Like::Edited;
         self.has_numbers |= like != Like::Unnumbered;
         self.is_known |= like == Like::Itself;
     }
@@ -132,9 +136,11 @@ impl Found {
         !self.is_known && (self.gone > self.there || is_elsewhere)
     }
 
-    /// The same below a place where something was mounted and is not, or the reverse: only a whole copy counts as the tree.
+    /// The same below a place where something was mounted and is not, or the reverse: only a whole copy counts as the tree, or one with
+    /// a file that has both numbers.
     fn is_hidden(self) -> bool {
-        !self.is_known && self.there + self.gone > 0 && (self.gone > 0 || self.copies == 0)
+        let is_known = self.is_known || self.is_edited;
+        !is_known && self.there + self.gone > 0 && (self.gone > 0 || self.copies == 0)
     }
 }
 
@@ -344,6 +350,7 @@ pub(crate) fn like(was: &FileRecord, has_content: bool, [inode, device]: [Option
         // An update has found it like this before, and kept its digest.
         (false, None) if was.facts.is_some() && seen.is_none() => Like::Here,
         (false, None) => Like::Unnumbered,
+        (false, Some(true)) if same_device == Some(true) => Like::Edited,
         // Where devices do not last, any may be the one.
         (false, _) if same_device != Some(false) => Like::Here,
         (false, _) => Like::Other,
@@ -360,7 +367,7 @@ pub(crate) fn like_read(
     match like(was, treewide_files::digest::equal(&was.digest, digest), numbers) {
         // Empty files are all alike.
         Like::Itself if bytes == 0 => match like(was, false, numbers) {
-            Like::Here => Like::Here,
+            Like::Edited | Like::Here => Like::Here,
             _ => Like::Copy,
         },
         like => like,
@@ -414,10 +421,12 @@ mod tests {
 
     #[test]
     fn tree_is_another_one_by_what_is_there() {
-        use Like::{Copy, Here, Itself, Other, Unnumbered};
+        use Like::{Copy, Edited, Here, Itself, Other, Unnumbered};
         for (there, gone, is_other, is_hidden) in [
             (&[Itself][..], 9, false, false),
             (&[Here], 9, true, true),
+            (&[Edited], 9, true, false),
+            (&[Edited, Edited], 0, false, false),
             (&[Here], 1, false, true),
             (&[Here, Here], 0, false, true),
             // Copies on another disk, as long as more of them are there than gone.
