@@ -15,7 +15,7 @@ pub(crate) struct OutputArgs {
     /// files), it is overwritten in the end. If the complete output cannot get to its place, it stays under
     /// another name, and the message says which. If some inputs cannot be read, FILE lists the others, and the exit status is 1.
     /// FILE must not be an input, a listed file, the file behind standard input, or a file that appears
-    /// during the run; if it is, the run stops, for a listed file when its turn comes. Where all of a directory is read, FILE
+    /// during the run; if it is, the run stops, for a listed file when its turn comes. Where all of a directory is read, or a store, FILE
     /// must not be a file in it, except an earlier list. FILE itself is left out of a recursive walk, and so is the unfinished file of
     /// any run, `.treewide-*.tmp` next to its FILE; the next run removes what a killed one has left. A pipe or a device is written to
     /// directly (except a disk that is an input), and so are /dev/stdout and /dev/stderr, whatever they

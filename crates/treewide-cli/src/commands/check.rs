@@ -314,6 +314,9 @@ impl Report<'_> {
                 verdicts.try_for_each(|(expected, it)| self.object(&file.path, &expected, &it))
             }
             Event::Note(Note::Store(store)) => {
+                let mut folders =
+                    store.links().into_iter().map(|(_, to)| to).chain([store.root.clone()]);
+                folders.try_for_each(|it| self.output.spare_below(it))?;
                 self.store = Some(Checked::new(store));
                 Ok(())
             }

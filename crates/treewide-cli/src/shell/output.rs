@@ -214,6 +214,14 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
+    /// An error if this output would replace a file below this folder, all of which is an input.
+    pub(crate) fn spare_below(&self, folder: PathBuf) -> anyhow::Result<()> {
+        match &self.sink {
+            Sink::Replacement(path, _) => spare_below(path, &[folder], false),
+            Sink::Stdout(_) | Sink::Special(..) => Ok(()),
+        }
+    }
+
     fn replaces(&self, input: impl FnOnce() -> Option<Metadata>) -> bool {
         // No one asks the system where the answer cannot be yes.
         self.identities.iter().any(|it| it.written_as == WrittenAs::NamedFile)

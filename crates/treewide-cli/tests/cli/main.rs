@@ -54,6 +54,7 @@ mod replaced;
 mod stores;
 mod stores_damaged;
 mod stores_odd;
+mod stores_records;
 mod support;
 mod tensors;
 #[cfg(target_os = "linux")]
