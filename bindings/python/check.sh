@@ -77,7 +77,8 @@ package() {
 # PyTorch on processes of gloo, in a folder of its own: other tests run without it. The wheel of PyPI for Linux wants
 # gigabytes of CUDA, and gets stand-ins, as nothing here needs a GPU.
 torch() {
-    local folder=$PWD/target/torch version
+    # Not a name that `import torch` finds in target/.
+    local folder=$PWD/target/of-torch version
     version=$(sed -n 's/^torch==//p' tests/libraries.txt)
     if ! "$venv/bin/python" -c "import torch, safetensors" 2>/dev/null; then
         if [[ ! -e $folder/$version ]]; then
