@@ -138,6 +138,16 @@ impl Algorithm {
         self.0.shown
     }
 
+    /// The word for it in lines such as `SHA256 (FILE) = DIGEST`. `None` if no list has such lines.
+    pub fn tag(self) -> Option<String> {
+        let tag = match self.name() {
+            "blake2b-512" => "BLAKE2b".to_owned(),
+            "xet" => "XET".to_owned(),
+            _ => self.shown().replace("SHA-", "SHA"),
+        };
+        (Self::tagged(tag.as_bytes()) == Some(self)).then_some(tag)
+    }
+
     /// The bytes of a digest. (A BLAKE3 digest may have more.)
     pub fn digest_len(self) -> usize {
         self.0.len
@@ -261,5 +271,8 @@ mod tests {
         ] {
             assert_eq!(Algorithm::tagged(tag.as_bytes()), algorithm, "{tag}");
         }
+        let without: Vec<_> = Algorithm::ALL.iter().filter(|it| it.tag().is_none()).collect();
+        let expected = [Algorithm::CRC32, Algorithm::MD5_DOS2UNIX, Algorithm::GIT_BLOB_SHA1];
+        assert_eq!(without, expected.iter().collect::<Vec<_>>());
     }
 }

@@ -28,7 +28,9 @@ mod algorithm;
 mod expected;
 mod list;
 pub mod store;
+mod wanted;
 
 pub use algorithm::{Algorithm, Digester};
 pub use expected::{By, Expected};
 pub use list::{List, Reading};
+pub use wanted::Wanted;

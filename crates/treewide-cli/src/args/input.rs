@@ -66,6 +66,14 @@ impl Input {
     }
 }
 
+impl Input {
+    /// The system does not say how long it is, and no digest of it needs to know.
+    fn feed_stdin(&self, path: &Path, other: &mut dyn Other) -> Result<Hashed, ErrorKind> {
+        let stdin = self.stdin.claim("a file")?;
+        self.options.feed_reader(stdin, path, other)
+    }
+}
+
 impl HashAlone for &Input {
     fn hash_alone(&mut self, path: &Path, extent: Extent) -> Option<Result<Hashed, ErrorKind>> {
         self.hash_path(path, extent)
@@ -78,6 +86,14 @@ impl HashAlone for &Input {
         extent: Extent,
     ) -> Option<Result<Hashed, ErrorKind>> {
         self.device.hash_found(file, path, extent, &*self.progress)
+    }
+
+    fn read_alone(
+        &mut self,
+        path: &Path,
+        other: &mut dyn Other,
+    ) -> Option<Result<Hashed, ErrorKind>> {
+        is_stdin(path).then(|| self.feed_stdin(path, other))
     }
 }
 
@@ -98,13 +114,7 @@ impl HashAlone for WithoutStreams<'_> {
         if !is_stdin(path) {
             return check::refuse_stream(path);
         }
-        // The system does not say how long it is, and no list with `-` needs to know.
-        Some(
-            self.0
-                .stdin
-                .claim("a file")
-                .and_then(|stdin| self.0.options.feed_reader(stdin, path, other)),
-        )
+        Some(self.0.feed_stdin(path, other))
     }
 }
 

@@ -23,13 +23,15 @@ use crate::shell::usage;
 use crate::shell::wording::{cause, count};
 use anyhow::bail;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
-use treewide_files::digest::Extent;
+use treewide_digests::{Algorithm, Wanted};
+use treewide_files::digest::{self, Extent};
 use treewide_files::list::{self, json};
 use treewide_files::name::{Listed, shown};
 use treewide_files::walk::{self, Found};
-use treewide_files::{Error, ErrorKind, Event, Hashed, Item, Kind, Source, Task};
+use treewide_files::{Error, ErrorKind, Event, Hashed, Item, Kind, Other, Source, Task};
 
 /// The most files that are looked at to know how many bytes there will be.
 const LOOKED_AT: usize = 1000;
@@ -50,6 +52,7 @@ pub(crate) const NOTES: Notes = Notes {
         ("treewide sum --json -r . | jq .digest", "for programs"),
         ("head -c 32 /dev/urandom > key", "a key, and its digests:"),
         ("treewide sum --keyed FILE < key", ""),
+        ("treewide sum --algorithm sha256 *.iso", "for other programs"),
     ])
 };
 
@@ -112,6 +115,15 @@ pub(crate) struct SumArgs {
     #[arg(long, help_heading = "Output")]
     raw: bool,
 
+    /// Find the digests of another algorithm, such as sha256, sha512, md5, blake2b-256, sha3-256, xet
+    ///
+    /// Lines are as with --tag: `SHA256 (FILE) = DIGEST`. `treewide check` and others read them. One thread reads a file.
+    #[arg(long, value_name = "NAME", help_heading = "Digest", hide_possible_values = true)]
+    #[arg(value_parser = algorithms(), conflicts_with_all = [
+        "keyed", "derive_key", "length", "seek", "raw", "json", "check"
+    ])]
+    algorithm: Option<Algorithm>,
+
     /// Output BSD-style checksums: BLAKE3 (FILE) = DIGEST
     #[arg(long, help_heading = "Output")]
     tag: bool,
@@ -142,6 +154,13 @@ pub(crate) struct SumArgs {
     check: bool,
 }
 
+/// The algorithms that lines can name.
+fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
+    let all = Algorithm::ALL.iter().filter(|it| it.tag().is_some());
+    PossibleValuesParser::new(all.map(|it| it.name()))
+        .try_map(|name| Algorithm::named(&name).ok_or("there is no such algorithm"))
+}
+
 impl SumArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         // Bad usage, but b3sum's exit code for it is 1, and scripts may know.
@@ -155,7 +174,10 @@ impl SumArgs {
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let mut input = Input::new(&self.read, &self.mode, &progress)?.mapping(!self.no_mmap);
-        input.set_device(self.device.open(input.mode())?);
+        // Devices find BLAKE3 digests alone.
+        if self.algorithm.is_none() {
+            input.set_device(self.device.open(input.mode())?);
+        }
         let operands = self.operands();
         let quiet = self.quiet.is_on();
         let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
@@ -178,7 +200,17 @@ impl SumArgs {
             let (written, operands) = (output.written(), operands.into_iter());
             let (walk_args, progress) = (&self.walk, &progress);
             let walk = None;
-            let found = Operands { program, walk_args, extent, written, operands, progress, walk };
+            let algorithm = self.algorithm;
+            let found = Operands {
+                program,
+                walk_args,
+                extent,
+                algorithm,
+                written,
+                operands,
+                progress,
+                walk,
+            };
             let tally = Tally::default();
             let mut report = Report { args: self, console: &console, output, tally };
             for event in input.run(found) {
@@ -221,6 +253,7 @@ struct Operands<'a> {
     program: Program,
     walk_args: &'a WalkArgs,
     extent: Extent,
+    algorithm: Option<Algorithm>,
     written: Written,
     operands: std::vec::IntoIter<PathBuf>,
     progress: &'a Progress,
@@ -229,13 +262,17 @@ struct Operands<'a> {
 }
 
 impl Operands<'_> {
+    fn wanted(&self) -> Option<Wanted> {
+        self.algorithm.and_then(Wanted::new)
+    }
+
     /// What to do about something that a walk found; `None` if nothing.
-    fn found(&self, found: Found) -> Option<Item<(), Note>> {
+    fn found(&self, found: Found) -> Option<Item<Option<Wanted>, Note>> {
         Some(Item::Note(match found {
             Found::File { path, inode, identity } => match self.written.is_at(&path, inode) {
                 None => {
                     let (kind, extent) = (Kind::Found(identity), self.extent);
-                    return Some(Item::File(Task { path, kind, extent, about: () }));
+                    return Some(Item::File(Task { path, kind, extent, about: self.wanted() }));
                 }
                 Some(WrittenAs::NamedFile) => return None,
                 Some(WrittenAs::StandardOutput) => Note::Skipped(path, OUTPUT_IS_HERE),
@@ -249,10 +286,10 @@ impl Operands<'_> {
 }
 
 impl Source for Operands<'_> {
-    type About = ();
+    type About = Option<Wanted>;
     type Note = Note;
 
-    fn next(&mut self) -> Option<Item<(), Note>> {
+    fn next(&mut self) -> Option<Item<Option<Wanted>, Note>> {
         loop {
             if let Some(walk) = &mut self.walk {
                 match walk.next() {
@@ -278,10 +315,14 @@ impl Source for Operands<'_> {
                     return Some(Item::Note(Note::Skipped(operand, OUTPUT_IS_HERE)));
                 }
                 self.progress.found();
-                return Some(Item::File(task(operand, self.extent, ())));
+                return Some(Item::File(task(operand, self.extent, self.wanted())));
             }
             self.walk = Some(self.walk_args.walk(&operand).into_iter());
         }
+    }
+
+    fn other(about: &mut Option<Wanted>) -> Option<&mut dyn Other> {
+        about.as_mut().map(|it| it as &mut dyn Other)
     }
 }
 
@@ -294,12 +335,15 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn event(&mut self, event: Event<(), Note>) -> anyhow::Result<()> {
+    fn event(&mut self, event: Event<Option<Wanted>, Note>) -> anyhow::Result<()> {
         match event {
             Event::File(file, Ok(hashed)) => {
                 self.tally.files += 1;
                 self.tally.again.line();
-                self.line(&file.path, hashed)
+                match (&file.about, self.args.algorithm.and_then(Algorithm::tag)) {
+                    (Some(wanted), Some(tag)) => self.line_by(&file.path, &tag, wanted),
+                    _ => self.line(&file.path, hashed),
+                }
             }
             Event::File(file, Err(error)) if self.console.program().speaks_as_b3sum() => {
                 self.failed(&file.path, &cause(Program::B3sum, &error))
@@ -351,6 +395,18 @@ impl Report<'_> {
                 list::write_plain(to, &name, digest)
             }
         })
+    }
+
+    /// Write the line of a file that was hashed by another algorithm.
+    fn line_by(&mut self, path: &Path, tag: &str, wanted: &Wanted) -> anyhow::Result<()> {
+        let digest = digest::hex(wanted.digest().unwrap_or_default());
+        let name = Listed::new(path);
+        let line = match self.args.no_names {
+            true => format!("{digest}\n"),
+            false => format!("{}{tag} ({}) = {digest}\n", name.mark(), name.text()),
+        };
+        self.tally.ambiguous_names += u64::from(!self.args.no_names && name.is_ambiguous());
+        self.output.record(Form::Lines, |to| to.write_all(line.as_bytes()))
     }
 
     /// One input could not be hashed; say so and continue.

@@ -5,6 +5,7 @@
 
 #![cfg(unix)]
 
+mod algorithms;
 mod b3sum;
 mod check;
 mod contents;

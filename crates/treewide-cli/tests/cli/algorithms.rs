@@ -1,0 +1,90 @@
+//! `treewide sum --algorithm`: digests of other algorithms, in lines that `check` and other programs read.
+
+use crate::support::{Folder, find_program, skip};
+
+const NAMES: &[&str] = &[
+    "blake3",
+    "md5",
+    "sha1",
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+    "sha512-256",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "blake2b-160",
+    "blake2b-224",
+    "blake2b-256",
+    "blake2b-384",
+    "blake2b-512",
+    "blake2s-160",
+    "blake2s-224",
+    "blake2s-256",
+    "xet",
+];
+
+#[test]
+fn sum_algorithm_writes_lines_that_check_reads() {
+    let folder = Folder::with(&["a", "b (c) = d", "new\nline", "sub/e"]);
+    folder.write("long", vec![7; 3 << 20]);
+    folder.write("empty", "");
+    for name in NAMES {
+        for threads in [1, 3] {
+            let sum = format!("sum --tag --algorithm {name} --threads {threads} -r . -o LIST");
+            folder.treewide(&sum).run().fails(0, &[]);
+            let list = folder.read("LIST");
+            assert_eq!(list.lines().count(), 6, "{list}");
+            folder.treewide("check --quiet LIST").run().fails(0, &[]);
+            std::fs::remove_file(folder.join("LIST")).unwrap();
+        }
+    }
+    println!("algorithms: {}", NAMES.len());
+}
+
+#[test]
+fn sum_algorithm_agrees_with_other_programs() {
+    let folder = Folder::with(&["a", "new\nline"]);
+    for (name, program) in [
+        ("md5", "md5sum"),
+        ("sha1", "sha1sum"),
+        ("sha256", "sha256sum"),
+        ("sha512", "sha512sum"),
+        ("blake2b-512", "b2sum"),
+        ("blake2b-256", "b2sum"),
+    ] {
+        if find_program(program).is_none() {
+            skip(name, format!("there is no {program}"));
+            continue;
+        }
+        let sum = folder.treewide(&format!("sum --algorithm {name} a")).arg("new\nline").run();
+        sum.fails(0, &[]);
+        let check = folder.program(program).args(["-c", "--strict"]).stdin(sum.text()).run();
+        assert_eq!(check.code, Some(0), "{check:?}");
+    }
+    let xet = "55b9df318a7c45f470d57b04d8ca79a15b0637ffe94b25041a58d00c3528afff";
+    let sum = folder.treewide("sum --algorithm xet --no-names").stdin("abc").run();
+    assert_eq!(sum.text(), format!("{xet}\n"));
+    let sum = folder.treewide("sum --algorithm xet -").stdin("abc").run();
+    assert_eq!(sum.text(), format!("XET (-) = {xet}\n"));
+    folder.write("LIST", format!("xet:{xet}  abc\n{xet}  abc\n"));
+    folder.write("abc", "abc");
+    folder.treewide("check --algorithm xet LIST").run().fails(0, &["2 OK, by xetHash"]);
+}
+
+#[test]
+fn sum_algorithm_refuses_what_is_of_blake3() {
+    let folder = Folder::with(&["a"]);
+    for options in ["--length 16", "--seek 1", "--raw", "--json", "--check", "--derive-key x"] {
+        folder
+            .treewide(&format!("sum --algorithm sha256 {options} a"))
+            .run()
+            .fails(2, &["--algorithm"]);
+    }
+    for name in ["crc32", "git-blob-sha1", "md5-dos2unix", "whirlpool"] {
+        folder.treewide(&format!("sum --algorithm {name} a")).run().fails(2, &["possible values"]);
+    }
+    folder.treewide("sum --algorithm sha256 a nothing").run().fails(1, &["nothing: cannot open"]);
+}
