@@ -22,6 +22,9 @@ const LOOKED_FOR: usize = 1000;
 /// The name of a list of lists that `treewide scale` writes.
 const BUCKET: &str = "bucket.b3";
 
+/// Parts of names of lists, such as `SHA256SUMS`, whose digests can look like those of BLAKE3.
+const OTHER: [&str; 6] = ["sha1", "sha2", "sha3", "sha5", "md5", "blake2"];
+
 /// An operand.
 #[derive(Debug)]
 pub struct Root {
@@ -63,6 +66,11 @@ impl Root {
             && let Some(lists) = lists_of_bucket(path)?
         {
             return new(None, From::Bucket(lists));
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        if !name.ends_with(".b3") && OTHER.iter().any(|it| name.contains(it)) {
+            let cause = "has digests of another algorithm, by its name; make a list of BLAKE3, or rename it if it is one";
+            return Err(Error::new(path, ErrorKind::List(cause.into())));
         }
         let (mut lines, mut line, mut names) = (Reader::open(path)?, Line::empty(), Vec::new());
         while names.len() < LOOKED_FOR && lines.read(&mut line)? {

@@ -57,7 +57,7 @@ impl Similar {
         }
     }
 
-    /// The pairs that share enough, without those whose parents do, or of which one is left `out`.
+    /// The pairs that share enough, without those whose parents do, and those with a folder that is left `out`.
     pub(crate) fn groups(&self, out: &dyn Fn(&[u8]) -> bool) -> Vec<Group> {
         let percent = |(a, b): &(Vec<u8>, Vec<u8>), shared: u64| {
             let size = |it| self.sizes.get(it).copied().unwrap_or(u64::MAX);
