@@ -31,12 +31,16 @@ impl Whole {
         Ok(Self { file, opened, at, was_over })
     }
 
-    /// Opens the file at `path`.
+    /// Opens the file at `path`. Its access time stays as it is where the system allows that.
     ///
     /// # Errors
     /// If it cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::new(File::open(path)?)
+        let opened = treewide::file::open(path).map_err(|error| match error.into_kind() {
+            treewide::file::ErrorKind::Open(error) => error,
+            other => io::Error::other(other),
+        });
+        Self::new(opened?)
     }
 
     /// Whether it is a regular file, so that reading does not wait for another program.

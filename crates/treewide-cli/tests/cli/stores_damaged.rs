@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 type Verified = BTreeSet<PathBuf>;
 
 /// Every file, link and folder below a folder.
-fn everything(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn everything(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

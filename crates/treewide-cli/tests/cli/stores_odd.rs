@@ -1,9 +1,10 @@
 //! `treewide check` with stores in odd places and states: links, other names, stores in stores, options that are of lists.
 
 use crate::stores::{check, paths, samples};
+use crate::stores_damaged::everything;
 use crate::support::{Folder, is_root, skip};
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 /// SHA-256 and SHA3-256 of `x`.
 const SHA256: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
@@ -333,4 +334,34 @@ fn check_compares_snapshots_with_their_tree() {
     folder.treewide("check hf-cache-2x").run().fails(3, &["1 not verified"]);
     folder.write(tree, "{\"format_version\": 2}");
     folder.treewide("check hf-cache-2x").run().fails(0, &["2 skipped"]);
+}
+
+/// Of objects, marks, metadata and manifests.
+#[test]
+fn check_moves_no_access_time() {
+    let Some(folder) = samples() else { return };
+    for store in ["bagit", "hf-local-dir", "hf-cache-2x", "oci-layout", "ollama-from-source"] {
+        let set = format!("find {store} -type f -exec touch -a -d 2001-01-01 {{}} +");
+        folder.program("sh").args(["-c", &set]).run().fails(0, &[]);
+        let mut files = everything(&folder.join(store));
+        files.retain(|it| it.is_file());
+        let times = || files.iter().map(|it| it.metadata().unwrap().atime()).collect::<Vec<_>>();
+        let before = times();
+        assert!(!before.is_empty());
+        folder.treewide(&format!("check {store}")).run().fails(0, &[]);
+        assert_eq!(times(), before, "{store}");
+    }
+}
+
+#[test]
+fn check_of_ollama_without_blobs_says_what_is_missing() {
+    let Some(folder) = samples() else { return };
+    let host = "ollama-from-source/manifests";
+    fs::rename(
+        folder.join(host).join("registry.example"),
+        folder.join(host).join("registry.ollama.ai"),
+    )
+    .unwrap();
+    fs::remove_dir_all(folder.join("ollama-from-source/blobs")).unwrap();
+    folder.treewide("check ollama-from-source").run().fails(1, &["4 MISSING"]);
 }

@@ -148,8 +148,10 @@ pub(super) fn is_ollama(dir: &Path) -> Seen {
         let (kind, digits) = name.split_at_checked(7).unwrap_or_default();
         Ok(matches!(&*kind.to_ascii_lowercase(), "sha256-" | "sha256:") && is_hex(digits, 64))
     };
+    // Without any blob, manifests say what is missing.
     Ok((has_dir(dir, "manifests")? || has_dir(dir, "manifests-v2")?)
-        && has_entry(&dir.join("blobs"), is_blob)?)
+        && (has_entry(&dir.join("blobs"), is_blob)?
+            || has_dir(dir, "manifests/registry.ollama.ai")?))
 }
 
 pub(super) fn is_oci(dir: &Path) -> Seen {

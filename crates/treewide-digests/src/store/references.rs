@@ -62,10 +62,18 @@ impl References {
     pub(super) fn json(&mut self, path: &Path, is_object: bool) -> Option<Value> {
         let text = match read_limited(path, MOST) {
             Ok(text) => text,
-            // It is said where it is verified.
-            Err(_) if is_object => return None,
             Err(error) => {
-                self.wrong.push(Object::Unreadable(error));
+                self.wrong.push(match is_object {
+                    // Where it is verified, it is an error.
+                    true => {
+                        let (path, cause) = error.into_parts();
+                        Object::Skipped(
+                            path,
+                            format!("names objects that were not looked for: {cause}"),
+                        )
+                    }
+                    false => Object::Unreadable(error),
+                });
                 return None;
             }
         };
