@@ -65,8 +65,9 @@ pub struct List {
     outside: u64,
     /// Whether there was a line that says something.
     has_begun: bool,
-    /// The lines of a JSON document, until its end.
+    /// The lines of a JSON document, until its end, and whether they are more than can be held.
     document: Option<Vec<u8>>,
+    is_too_long: bool,
     paragraph: Paragraph,
     /// The tag and the name that certutil has written before a digest.
     announced: Option<(Vec<u8>, Vec<u8>)>,
@@ -100,6 +101,7 @@ impl List {
             form: form::of_title(path),
             paragraph: Paragraph::new(title.debian),
             document: title.is_cargo.then(Vec::new),
+            is_too_long: false,
             title,
             shown: Arc::default(),
             armor: Armor::Outside,
@@ -281,7 +283,12 @@ impl List {
             ),
             false => document::page(&document, &mut self.said),
         }
-        (self.said.len() > before).then_some(())
+        let says = self.said.len() > before;
+        if says && document::has_twice(text, &document) {
+            let cause = "JSON with a key that is there twice, so that one of the two is lost";
+            self.said.push(Err(without_digest(b"", cause)));
+        }
+        says.then_some(())
     }
 
     /// Half of a digest in the line before, and the rest with a name in this one.
@@ -298,8 +305,10 @@ impl List {
         if let Some(document) = self.document.take()
             && self.document(&document).is_none()
         {
-            let cause = "not a list: JSON without names and digests";
-            self.said.push(Err(Fault::Line(cause.into())));
+            self.said.push(Err(match self.is_too_long {
+                true => without_digest(b"", "JSON of 16 MiB or more, which is too long to be read"),
+                false => Fault::Line("not a list: JSON without names and digests".into()),
+            }));
         }
         self.paragraph.end(&mut self.said);
         if let Some(form) = &mut self.form {
@@ -361,9 +370,10 @@ impl Forms for List {
             return self.judge(Found { tag: None, entry, size: None, shown_tag: &[] }).map(Some);
         }
         if let Some(document) = &mut self.document {
-            if document.len() + line.len() < MAX_LINE as usize {
-                document.extend(line);
-                document.push(b'\n');
+            self.is_too_long |= document.len() + line.len() >= MAX_LINE as usize;
+            match self.is_too_long {
+                true => document.clear(),
+                false => document.extend([line, b"\n"].concat()),
             }
             return Ok(None);
         }

@@ -43,6 +43,7 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
         "{\n  \"name\": \"@name@\",\n  \"size\": @size@,\n  \"digest\": \"sha256:@sha256@\"\n},\n",
         "{}]}\n",
     ),
+    ("plain", "[\n", "{\"name\":\"@name@\",\"size\":@size@,\n\"sha256\":\"@sha256@\"},\n", "{}]\n"),
     ("alpha.txt.sha256", "", "", "@sha256@\n"),
     ("Release", "Origin: x\nSHA256:\n", " @sha256@ @size@ @name@\n", ""),
     ("Release", "Origin: x\nMD5Sum:\n", " @md5@ @size@ @name@\n", "Date: y\n"),
@@ -52,6 +53,18 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
         "Packages",
         "",
         "Package: x\nFilename: @name@\nSize: @size@\nMD5sum: @md5@\nSHA256: @sha256@\nDescription-md5: 8d8f0a3c9f5e2f8d1c3f5a7b9d0e1f2a\n\n",
+        "",
+    ),
+    (
+        "plain",
+        "",
+        "Package: x\nDescription: y\n z\nDescription-md5: 8d8f0a3c9f5e2f8d1c3f5a7b9d0e1f2a\nFilename: @name@\nSize: @size@\nSHA256: @sha256@\n\n",
+        "",
+    ),
+    (
+        "x_Sources",
+        "",
+        "Package: x\nFiles:\n @md5@ @size@ @name@\nChecksums-Sha256:\n @sha256@ @size@ @name@\nDirectory: data\n\n",
         "",
     ),
     (
@@ -84,11 +97,12 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
     ),
     ("x.dist-info/RECORD", "", "@name@,sha256=@base64@,@size@\n", "x.dist-info/RECORD,,\n"),
     ("plain", "TIMESTAMP x\n", "DIST @name@ @size@ BLAKE2B @blake2b-512@ SHA512 @sha512@\n", ""),
+    ("Manifest", "TIMESTAMP x\n", "DIST @name@ @size@ SHA512 @sha512@\n", ""),
     (
         ".cargo-checksum.json",
         "{\"files\":{",
         "\"@name@\":\"@sha256@\",",
-        "\"alpha.txt\":\"@sha256@\"},\"package\":\"@sha256@\"}",
+        "\"data/alpha.txt\":\"@sha256@\"},\"package\":\"@sha256@\"}",
     ),
 ];
 

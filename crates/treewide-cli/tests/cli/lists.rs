@@ -460,6 +460,17 @@ fn check_reports_every_file_that_is_not_verified() {
             "\\b\\n: FAILED (a x\\u{1b} digest, which this program does not know)\n",
         ),
         ("Packages", "Filename: alpha.txt\nSHA256: @SHA256\n\nFilename: b\n".into(), "b: FAILED (no digest)\n"),
+        ("Manifest", "DIST b 6\nDIST alpha.txt 6 SHA256 @SHA256\n".into(), "b: FAILED (not a name without escapes"),
+        (
+            "x",
+            r#"[{"name":"alpha.txt","digest":"sha256:@SHA256"},{"name":"b","sha1":"zz"}]"#.into(),
+            "b: FAILED (the digest is not hex)\n",
+        ),
+        (
+            "x",
+            r#"[{"name":"alpha.txt","digest":"sha256:@SHA256","digest":"sha256:@SHA256"}]"#.into(),
+            "a key that is there twice",
+        ),
         ("x", format!("{start}@SHA256  b\n\n{good}{end}"), armor),
         ("x", format!("{start}\n{good}{end}@SHA256  b\n").replace("-----END", "-----ENS"), armor),
         ("x", format!("{start}\n{good}"), "the signature of the list has no end"),
@@ -475,6 +486,44 @@ fn check_reports_every_file_that_is_not_verified() {
         .treewide("check x")
         .run()
         .fails(0, &["(gpg --verify x), and 2 lines outside of the signed text cannot be\n"]);
+}
+
+/// Good lists of which a part was once read as something else.
+#[test]
+fn check_takes_indexes_and_absolute_names_as_they_are() {
+    let folder = folder();
+    folder.write("pool/alpha.txt", ALPHA);
+    folder.write("alpha.txt", "another");
+    let packages = "Package: a\nDescription: b\nDescription-md5: @MD5\nFilename: pool/alpha.txt\nSHA256: @SHA256\n\n";
+    let sources = "Package: a\nFiles:\n @MD5 6 alpha.txt\nDirectory: pool\n\n";
+    let absolute = format!("{},sha256=@BASE64,6\n", folder.join("pool/alpha.txt").display());
+    for (name, text, count) in [
+        ("x", packages.repeat(2), 2),
+        ("deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages", packages.repeat(2), 2),
+        ("Sources", sources.into(), 1),
+        ("x", sources.into(), 1),
+        ("x.dist-info/RECORD", absolute, 1),
+    ] {
+        folder.write(name, filled(&text));
+        let ended = folder.treewide(&format!("check {name}")).run();
+        let found = ended.text().matches("pool/alpha.txt: OK\n").count();
+        assert_eq!(found, count, "{name}: {ended:?}");
+        ended.fails(0, &[&format!("checked: {count} OK")]);
+        assert!(!ended.stderr.contains("malformed"), "{name}: {ended:?}");
+    }
+}
+
+/// A JSON document that is too long was once cut to the lines that fit.
+#[test]
+fn check_refuses_a_long_document() {
+    let folder = folder();
+    let good = filled(r#"{"name":"alpha.txt","digest":"sha256:@SHA256"}"#);
+    let lines = (" ".repeat(1023) + "\n").repeat((16 << 10) - 1);
+    let last =
+        format!("{}\n{}\n", " ".repeat(900), filled(r#",{"name":"b","digest":"sha256:@SHA256"}"#));
+    folder.write("x", format!("[\n{good}\n{lines}{last}]\n"));
+    let cause = "x:16388: JSON of 16 MiB or more, which is too long to be read\n";
+    folder.treewide("check x").run().fails(3, &[cause]);
 }
 
 /// One reading is enough for all digests of a file.

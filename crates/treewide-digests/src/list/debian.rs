@@ -1,7 +1,8 @@
 //! Debian's files: `SHA256: HEX` after `Filename: a` (`Packages`), and ` HEX LENGTH a` below `SHA256:` or `Checksums-Sha256:` (`.dsc`,
 //! `Release`). Where the list's name says that it is one of them, each line must have such a form.
 
-use super::line::{Parts, Said, bare, field, is_digest, sized, without_digest};
+use super::form::below;
+use super::line::{Parts, Said, bare, field, has_digits, is_digest, sized, without_digest};
 use crate::algorithm::Algorithm;
 
 /// Fields whose value may begin with as many digits as a digest has.
@@ -31,6 +32,11 @@ pub(crate) struct Paragraph {
     name: Option<Vec<u8>>,
     size: Option<u64>,
     has_digest: bool,
+    /// Whether it begins with `Package:`. Then it is one of an index, as a rule.
+    is_package: bool,
+    /// `Directory:`, and the files in it that came before.
+    folder: Option<Vec<u8>>,
+    held: Vec<Parts>,
 }
 
 impl Paragraph {
@@ -48,9 +54,10 @@ impl Paragraph {
         if line[0] == b'#' {
             return false;
         }
-        self.has_begun = true;
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
         if matches!(line[0], b' ' | b'\t') {
-            return self.below(line, said) || is_sure;
+            let is_text = self.is_package && !has_digits(line);
+            return self.below(line, said) || is_sure || is_text;
         }
         self.end_heading(said);
         let Some((key, value)) = field(line) else {
@@ -63,6 +70,7 @@ impl Paragraph {
         let tag = tag.strip_suffix(b"Sum").or(tag.strip_suffix(b"sum")).unwrap_or(tag);
         let tag = if tag == b"Files" { b"MD5" } else { tag };
         let is_known = Algorithm::tagged(tag).is_some();
+        self.is_package |= is_first && key == b"Package";
         match key {
             _ if is_known && value.is_empty() => self.heading = Some((tag.into(), false)),
             _ if is_known => {
@@ -81,6 +89,12 @@ impl Paragraph {
                     self.end(said);
                 }
                 (self.has_begun, self.name) = (true, Some(value.into()));
+                if std::mem::take(&mut self.is_package) {
+                    self.kind = Kind::Index;
+                }
+            }
+            b"Directory" if self.is_package || self.kind == Kind::Index => {
+                self.folder = Some(value.into());
             }
             b"Size" if self.name.is_some() || is_sure => {
                 self.size = str::from_utf8(value).ok().and_then(|it| it.parse().ok());
@@ -88,8 +102,9 @@ impl Paragraph {
                     said.push(Err(without_digest(self.name(), "the length is not a number")));
                 }
             }
-            _ if !is_sure => return false,
-            _ if is_digest(value) && !WITH_DIGITS.contains(&key) => {
+            _ if WITH_DIGITS.contains(&key) => {}
+            _ if !is_sure => return self.is_package && !has_digits(value),
+            _ if is_digest(value) => {
                 said.push(Err(without_digest(
                     self.name(),
                     "a digest in a field that is not known",
@@ -107,7 +122,11 @@ impl Paragraph {
         match (&mut self.heading, parts) {
             (Some((tag, has_lines)), Some(parts)) if is_digest || self.kind != Kind::Unknown => {
                 (*has_lines, self.has_digest) = (true, true);
-                said.push(Ok(Parts { tag: tag.clone(), ..parts }));
+                let parts = Parts { tag: tag.clone(), ..parts };
+                match self.is_package || self.kind == Kind::Index {
+                    true => self.held.push(parts),
+                    false => said.push(Ok(parts)),
+                }
                 true
             }
             (Some((_, has_lines)), None) if self.kind != Kind::Unknown => {
@@ -145,6 +164,13 @@ impl Paragraph {
             return;
         }
         self.end_heading(said);
+        for parts in std::mem::take(&mut self.held) {
+            let name = parts.name.unwrap_or_default();
+            said.push(match &self.folder {
+                Some(folder) => Ok(Parts { name: Some(below(folder, &name)), ..parts }),
+                None => Err(without_digest(&name, "no Directory: that it is in")),
+            });
+        }
         let is_announced = self.name.is_some() || self.has_begun && self.kind == Kind::Index;
         if is_announced && !self.has_digest {
             said.push(Err(without_digest(self.name(), "no digest")));
@@ -220,6 +246,17 @@ mod tests {
             (Kind::Unknown, "SHA256:\n @ 6 a\n @  b\n", &["SHA256 a Some(6)", "another form"]),
             (Kind::Unknown, "Files:\nX: y\nSHA256: no\n", &["another form", "another form"]),
             (Kind::Unknown, "Filename: a\n", &["no digest"]),
+            (
+                Kind::Unknown,
+                "Package: x\nTag: y\n z\nDescription-md5: @\nFilename: a\nMD5sum: @\n\nPackage: y\nX: @\n",
+                &["MD5 a None", "a digest in a field that is not known", "no digest"],
+            ),
+            (Kind::Unknown, "Package: x\nX: @\n", &["another form"]),
+            (
+                Kind::Index,
+                "Package: x\nFiles:\n @ 6 a\nDirectory: b/c\n\nFiles:\n @ 6 d\n",
+                &["MD5 b/c/a Some(6)", "no Directory: that it is in"],
+            ),
         ] {
             assert_eq!(read(kind, text), expected, "{text}");
         }

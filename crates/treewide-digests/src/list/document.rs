@@ -18,7 +18,22 @@ pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
                 said.push(file(name, digest, size));
             }
             let others = object.iter().filter(|(key, _)| name.is_none() || *key != "digest");
-            others.for_each(|(_, it)| page(it, said));
+            for (key, value) in others {
+                match (name, value.as_str()) {
+                    (Some(name), Some(_)) if let Some(tag) = tag(key) => {
+                        let parts = file(name, value, size);
+                        said.push(parts.map(|it| Parts { tag: tag.into(), ..it }));
+                    }
+                    (Some(name), Some(text)) if is_digest(text.as_bytes()) && !is_id(key) => {
+                        let cause = format!("a digest in a key that is not known: {key}");
+                        said.push(Err(without_digest(name.as_bytes(), &cause)));
+                    }
+                    (None, Some(text)) if tag(key).is_some() && is_digest(text.as_bytes()) => {
+                        said.push(Err(without_digest(b"", "a digest without a file name")));
+                    }
+                    _ => page(value, said),
+                }
+            }
         }
         Value::String(text) => {
             if let Some((tag, digits)) = text.split_once(':')
@@ -30,6 +45,35 @@ pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
         }
         _ => {}
     }
+}
+
+/// The algorithm that a key such as `sha256` and `sha256sum` is about.
+fn tag(key: &str) -> Option<&str> {
+    let tag = key.strip_suffix("sum").unwrap_or(key);
+    Algorithm::tagged(tag.as_bytes()).map(|_| tag)
+}
+
+/// Whether the value of a key is made of digits and is not of a file's content: `node_id`, `target_commitish`.
+fn is_id(key: &str) -> bool {
+    key.ends_with("id") || key.contains("commit") || key.contains("revision")
+}
+
+/// Whether an object in `text` has a key twice. `document` has one of the two.
+pub(crate) fn has_twice(text: &[u8], document: &Value) -> bool {
+    fn keys(value: &Value) -> usize {
+        match value {
+            Value::Array(values) => values.iter().map(keys).sum(),
+            Value::Object(object) => object.len() + object.values().map(keys).sum::<usize>(),
+            _ => 0,
+        }
+    }
+    let (mut colons, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in text {
+        is_text ^= *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        colons += usize::from(*byte == b':' && !is_text);
+    }
+    colons != keys(document)
 }
 
 /// The files of the `.cargo-checksum.json` in `folder`. Its `package` is of an archive that is not here.
@@ -77,8 +121,9 @@ mod tests {
         let text = r#"{"name": "v1", "assets": [
             {"name": "a.tar", "size": 6, "digest": "sha256:b6a9"},
             {"name": "b.tar", "digest": "x", "more": {"name": "c.tar", "digest": "sha512:00"}},
-            {"name": "d.tar", "digest": null}, {"label": "e", "digest": "sha256:@"},
-            {"name": "f.tar", "checksum": "sha256:@"}, {"name": "g.tar", "id": "RA_1", "commit": "@"}]}"#;
+            {"name": "d.tar", "digest": null}, {"label": "e", "digest": "sha256:@"}, {"sha256": "@"},
+            {"name": "f.tar", "checksum": "sha256:@"}, {"name": "g.tar", "id": "RA_1", "commit": "@"},
+            {"name": "h.tar", "sha256": "@", "md5sum": "00"}, {"name": "i.tar", "hash": "@"}]}"#;
         let without = "a digest without a file name";
         assert_eq!(
             read(page, &text.replace('@', &hex)),
@@ -88,10 +133,26 @@ mod tests {
                 "c.tar sha512:00 None",
                 "no digest",
                 without,
-                without
+                without,
+                without,
+                "h.tar md5:00 None",
+                &format!("h.tar sha256:{hex} None"),
+                "a digest in a key that is not known: hash",
             ]
         );
         assert!(read(page, r#"{"path": "a", "digest": "00"}"#).is_empty());
+    }
+
+    #[test]
+    fn has_twice_is_about_keys_of_one_object() {
+        for (text, is_twice) in [
+            (r#"[{"a": 1, "b": {"a": ":\":\\"}}, {"a": [":", {}]}]"#, false),
+            (r#"{"a": {"b": 1, "b": ":"}}"#, true),
+            (r#"{"a": {"b": 1}, "a": 2}"#, true),
+        ] {
+            let document = serde_json::from_str(text).unwrap();
+            assert_eq!(has_twice(text.as_bytes(), &document), is_twice, "{text}");
+        }
     }
 
     #[test]

@@ -44,13 +44,24 @@ pub(crate) fn of_line(path: &Path, line: &[u8]) -> Option<Box<dyn Form>> {
     if line.starts_with(b"#mtree") || line.starts_with(b"/set ") {
         return Some(Box::<mtree::Mtree>::default());
     }
-    let manifest = || gentoo::Manifest::of(path);
-    gentoo::is_entry(line).then(|| Box::new(manifest()) as Box<dyn Form>)
+    // In a list of this name also an entry that has lost its digests is one.
+    let is_entry = match path.file_name() {
+        Some(name) if name == "Manifest" => gentoo::is_file(line),
+        _ => gentoo::is_entry(line),
+    };
+    is_entry.then(|| Box::new(gentoo::Manifest::of(path)) as Box<dyn Form>)
 }
 
-/// The name of a file in `folder`.
+/// The name of a file in `folder`, if it is relative.
 pub(crate) fn within(folder: &Path, name: &[u8]) -> Vec<u8> {
-    let folder = folder.as_os_str().as_encoded_bytes();
+    below(folder.as_os_str().as_encoded_bytes(), name)
+}
+
+/// As [`within`].
+pub(crate) fn below(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    if name.starts_with(b"/") {
+        return name.into();
+    }
     let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
     [folder, slash, name].concat()
 }
@@ -90,6 +101,8 @@ mod tests {
         for line in ["# mtree", "DIST a b SHA512 00", "DATA is 6", "%%%%"] {
             assert!(!is_known(line), "{line}");
         }
+        assert!(of_line(Path::new("d/Manifest"), b"DIST a 6").is_some());
+        assert!(of_line(Path::new("d/Manifest"), b"00  DIST").is_none());
         assert!(of_title(Path::new("d/a.SFV")).is_some());
         assert!(of_title(Path::new("RECORDS")).is_none());
     }

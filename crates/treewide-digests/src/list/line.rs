@@ -43,6 +43,11 @@ pub(crate) fn is_digest(text: &[u8]) -> bool {
     text.iter().take_while(|it| it.is_ascii_hexdigit()).count() + 1 >= SHORTEST
 }
 
+/// Whether there are digits in a row that are meant as a digest.
+pub(crate) fn has_digits(text: &[u8]) -> bool {
+    text.split(|it| !it.is_ascii_hexdigit()).any(|it| it.len() >= DIGEST_LIKE)
+}
+
 fn is_hex(word: &[u8]) -> bool {
     word.len() >= DIGEST_LIKE && word.iter().all(u8::is_ascii_hexdigit)
 }

@@ -62,6 +62,10 @@ impl Title {
         let debian = match name {
             "Packages" | "Sources" => debian::Kind::Index,
             "Release" | "InRelease" => debian::Kind::Fields,
+            // The names in /var/lib/apt/lists.
+            _ if name.ends_with("_Packages") || name.ends_with("_Sources") => debian::Kind::Index,
+            _ if name.ends_with("_InRelease") => debian::Kind::Fields,
+            _ if name.ends_with("_Release") && name.contains("_dists_") => debian::Kind::Fields,
             _ if matches!(suffix, ".dsc" | ".changes" | ".buildinfo") => debian::Kind::Fields,
             _ => debian::Kind::Unknown,
         };

@@ -19,6 +19,11 @@ pub(super) fn is_entry(line: &[u8]) -> bool {
     is_long && FILES.contains(&words[0])
 }
 
+/// Whether a line begins as an entry does.
+pub(super) fn is_file(line: &[u8]) -> bool {
+    words(line).next().is_some_and(|it| FILES.contains(&it))
+}
+
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|it| !it.is_empty())
 }

@@ -76,11 +76,12 @@ mod tests {
 
     #[test]
     fn record_is_below_the_folder_of_the_package() {
-        let text = "a.py,sha256=AAAA,3\n\"b,\"\"c\"\"\",sha256=AAAA,\nx.dist-info/RECORD,,\nd,,\ne,sha256=A,1\na,b,sha256=AAAA,3\n";
+        let text = "a.py,sha256=AAAA,3\n/etc/a,sha256=AAAA,3\n\"b,\"\"c\"\"\",sha256=AAAA,\nx.dist-info/RECORD,,\nd,,\ne,sha256=A,1\na,b,sha256=AAAA,3\n";
         assert_eq!(
             read(&mut Record::of(Path::new("lib/x.dist-info/RECORD")), text),
             [
                 "sha256 lib/a.py 3",
+                "sha256 /etc/a 3",
                 "sha256 lib/b,\"c\"",
                 "! no digest",
                 "! the digest is not base64",
