@@ -214,7 +214,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// An error if this output would replace a file below this folder, all of which is an input.
+    /// An error if this output would replace a file below this folder: each of them is an input.
     pub(crate) fn spare_below(&self, folder: PathBuf) -> anyhow::Result<()> {
         match &self.sink {
             Sink::Replacement(path, _) => spare_below(path, &[folder], false),

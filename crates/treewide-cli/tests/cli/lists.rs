@@ -488,7 +488,7 @@ fn check_reports_every_file_that_is_not_verified() {
         .fails(0, &["(gpg --verify x), and 2 lines outside of the signed text cannot be\n"]);
 }
 
-/// Good lists of which a part was once read as something else.
+/// Parts of these good lists were once read as something else.
 #[test]
 fn check_takes_indexes_and_absolute_names_as_they_are() {
     let folder = folder();

@@ -247,7 +247,7 @@ impl IndexFile {
         parse(&self.line).map(Some).map_err(|cause| format!("line {number}: {cause}"))
     }
 
-    /// Whether all bytes up to the check of the last line, which was read last, are those that were written.
+    /// An error if the bytes up to the check of the last line, which was read last, are not as they were written.
     fn check(&mut self) -> Result<(), String> {
         let Some(check) = &self.trailer.check else { return Ok(()) };
         let at = self.line.windows(CHECK.len()).rposition(|it| it == CHECK.as_bytes());
