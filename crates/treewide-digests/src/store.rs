@@ -145,8 +145,13 @@ pub static KINDS: &[Kind] = &[
         followed: "manifest.json",
         is: markers::is_skopeo,
         layout: Layout::Names {
-            objects: &[(Algorithm::SHA256, "+64")],
-            passed: &[("version", MARK), ("manifest.json", MARK), ("signature-*", MARK)],
+            objects: &[(Algorithm::SHA256, "+64"), (Algorithm::SHA256, "+64.manifest.json")],
+            passed: &[
+                ("version", MARK),
+                ("manifest.json", MARK),
+                ("signature-*", MARK),
+                ("*.signature-*", MARK),
+            ],
             references: Some(references::of_skopeo),
         },
     },

@@ -1,8 +1,16 @@
 //! `treewide check` with stores whose manifests and other records are odd, large, absent, or would be replaced.
 
 use crate::stores::samples;
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
+
+const BLOBS: &str = "oci-layout/blobs/sha256";
+/// A manifest, its configuration and its layers.
+const MANIFEST: &str = "fd0c0d152f07f766e27e93938e043f8ec6825c79c1b67bea2679c36d49a8a553";
+const CONFIG: &str = "463e147586a167f7db18d736a862d1934fbc0c02e7e337dbf6583881dd5956a8";
+const LAYER: &str = "4512a988125ab049daeebed05226c8cfc90f70078116d7a712699a9493c208d9";
+const SECOND: &str = "cf7fa79552306993f4bdeba76a6f0327ccba7ab752b561339ee77c69cd0bf5a4";
 
 #[test]
 fn check_spares_every_file_of_a_store() {
@@ -30,4 +38,185 @@ fn check_spares_every_file_of_a_store() {
         folder.treewide(&format!("check oci-layout -v -o {output}")).run().fails(0, &["4 objects"]);
         assert_eq!(folder.read(output).lines().count(), 4);
     }
+}
+
+#[test]
+fn check_finds_the_manifests_of_an_image_for_several_platforms_in_a_folder_of_skopeo() {
+    let Some(folder) = samples() else { return };
+    let manifest = format!("skopeo-dir/{MANIFEST}.manifest.json");
+    fs::rename(folder.join("skopeo-dir/manifest.json"), folder.join(&manifest)).unwrap();
+    fs::copy(folder.join("oci-layout/index.json"), folder.join("skopeo-dir/manifest.json"))
+        .unwrap();
+    folder.write(format!("skopeo-dir/{MANIFEST}.signature-1"), "x");
+    folder.treewide("check --strict skopeo-dir").run().fails(0, &["4 objects"]);
+    for (gone, by) in [
+        (format!("skopeo-dir/{LAYER}"), &manifest[..]),
+        (manifest.clone(), "skopeo-dir/manifest.json"),
+    ] {
+        fs::rename(folder.join(&gone), folder.join("aside")).unwrap();
+        let ended = folder.treewide("check skopeo-dir").run();
+        assert_eq!(ended.text(), format!("{gone}: MISSING ({by} names it)\n"));
+        ended.fails(1, &["3 objects", "1 MISSING"]);
+        fs::rename(folder.join("aside"), folder.join(&gone)).unwrap();
+    }
+    folder.write(&manifest, folder.read(&manifest).replace("438", "439"));
+    let ended = folder.treewide("check skopeo-dir").run();
+    assert!(ended.text().contains(&format!("{manifest}: FAILED\n")), "{ended:?}");
+    assert_eq!(ended.code, Some(1));
+}
+
+/// A type says which blobs are manifests, and no document is read that is longer than manifests are.
+#[test]
+fn check_reads_nothing_but_manifests_as_manifests() {
+    let Some(folder) = samples() else { return };
+    let index = |list: serde_json::Value| {
+        folder.write("oci-layout/index.json", json!({ "manifests": list }).to_string());
+    };
+    let one = |kind: &str, digest: &str, size: u64| json!({ "mediaType": kind, "digest": format!("sha256:{digest}"), "size": size });
+    let oci = "application/vnd.oci.image.";
+    // As BuildKit has layers in an index.
+    index(json!([one(&format!("{oci}layer.v1.tar+gzip"), SECOND, 75313)]));
+    folder.treewide("check --strict oci-layout").run().fails(0, &["4 objects"]);
+    for (kind, named) in [
+        (format!("{oci}manifest.v1+json"), true),
+        (format!("{oci}index.v1+json"), true),
+        ("application/vnd.docker.distribution.manifest.v2+json".into(), true),
+        ("application/vnd.docker.distribution.manifest.list.v2+json".into(), true),
+        ("application/vnd.buildkit.cacheconfig.v0".into(), false),
+    ] {
+        index(json!([one(&kind, MANIFEST, 501)]));
+        fs::rename(folder.join(BLOBS).join(LAYER), folder.join("aside")).unwrap();
+        let ended = folder.treewide("check oci-layout").run();
+        assert_eq!(ended.code, Some(i32::from(named)), "{kind} {ended:?}");
+        fs::rename(folder.join("aside"), folder.join(BLOBS).join(LAYER)).unwrap();
+    }
+    // A layer that is called a manifest.
+    index(json!([one(&format!("{oci}manifest.v1+json"), SECOND, 75313)]));
+    let ended = folder.treewide("check oci-layout").run();
+    let skipped = "names objects that were not looked for, because it cannot be understood";
+    assert_eq!(ended.text(), format!("{BLOBS}/{SECOND}: skipped ({skipped})\n"));
+    let long = "ab".repeat(32);
+    folder.write(format!("{BLOBS}/{long}"), " ".repeat((4 << 20) + 1));
+    index(json!([one(&format!("{oci}manifest.v1+json"), &long, (4 << 20) + 1)]));
+    let ended = folder.treewide("check oci-layout").run();
+    assert!(ended.text().contains("because it is longer than 4 MiB"), "{ended:?}");
+    fs::remove_file(folder.join(BLOBS).join(long)).unwrap();
+    let many = format!("{{\"manifests\":[[]{}]}}", ",[]".repeat(10_000));
+    let long = format!("{{\"manifests\":[[]{}]}}", ",[]".repeat(2 << 20));
+    let deep = format!("{{\"manifests\":{}", "[".repeat(1 << 20));
+    let twice = "{\"manifests\":[],\"manifests\":[]}".to_owned();
+    let negative = json!({ "manifests": [{ "digest": format!("sha256:{MANIFEST}"), "size": -1 }] });
+    for (text, why) in [
+        (many, "it cannot be understood"),
+        (long, "it is longer than 4 MiB"),
+        (deep, "it cannot be understood"),
+        (twice, "it cannot be understood"),
+        (negative.to_string(), "it cannot be understood"),
+    ] {
+        folder.write("oci-layout/index.json", text);
+        let ended = folder.treewide("check oci-layout").run();
+        let line = format!(
+            "oci-layout/index.json: FAILED (names objects that were not looked for, because {why})\n"
+        );
+        assert_eq!(ended.text(), line);
+        ended.fails(3, &["1 not verified"]);
+    }
+}
+
+#[test]
+fn check_opens_no_manifest_out_of_a_store() {
+    let Some(folder) = samples() else { return };
+    let manifest = folder.join(BLOBS).join(MANIFEST);
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::remove_file(&manifest).unwrap();
+    folder.write("outside", text.replace(LAYER, &"ab".repeat(32)));
+    symlink(folder.join("outside"), &manifest).unwrap();
+    let ended = folder.treewide("check oci-layout").run();
+    assert_eq!(ended.text(), format!("{BLOBS}/{MANIFEST}: FAILED (leads out of the store)\n"));
+}
+
+#[test]
+fn check_reads_manifests_without_layers_and_of_old_forms() {
+    let Some(folder) = samples() else { return };
+    let config = json!({ "digest": format!("sha256:{CONFIG}"), "size": 438 });
+    for (text, code, said) in [
+        (json!({ "config": config, "layers": null }), 0, "3 objects"),
+        (json!({ "manifests": null }), 0, "3 objects"),
+        (json!({ "config": config }), 3, "1 not verified"),
+        (
+            json!({ "schemaVersion": 1, "fsLayers": [{ "blobSum": "x" }] }),
+            0,
+            "1 manifest of Docker's schema 1 passed over",
+        ),
+    ] {
+        folder.write("skopeo-dir/manifest.json", text.to_string());
+        folder.treewide("check skopeo-dir").run().fails(code, &[said]);
+    }
+}
+
+#[test]
+fn check_finds_objects_whose_names_are_in_capitals() {
+    let Some(folder) = samples() else { return };
+    for (store, object) in [
+        ("oci-layout", format!("{BLOBS}/{LAYER}")),
+        ("skopeo-dir", format!("skopeo-dir/{LAYER}")),
+        ("dvc", "dvc/.dvc/cache/files/md5/be/5deac3c6bc163900ffc8aa359dc9d0".into()),
+        (
+            "ollama-from-source",
+            "ollama-from-source/blobs/sha256-f664b5ebce05a4639a4a18e4478ba321bfd709e17b3127e6e667cca9002e1f93".into(),
+        ),
+    ] {
+        let before = folder.treewide(&format!("check {store}")).run();
+        let (parent, name) = object.rsplit_once('/').unwrap();
+        let capitals = folder.join(parent).join(name.to_uppercase());
+        fs::rename(folder.join(&object), capitals).unwrap();
+        if store == "dvc" {
+            fs::rename(folder.join(parent), folder.join("dvc/.dvc/cache/files/md5/BE")).unwrap();
+        }
+        let ended = folder.treewide(&format!("check --strict {store}")).run();
+        assert_eq!((ended.code, &ended.stderr), (Some(0), &before.stderr), "{ended:?}");
+    }
+}
+
+#[test]
+fn check_says_which_records_contradict_each_other() {
+    let Some(folder) = samples() else { return };
+    let index = json!({ "manifests": [
+        { "digest": format!("sha256:{MANIFEST}"), "size": 501 },
+        { "mediaType": "application/x", "digest": format!("sha256:{CONFIG}"), "size": 437 },
+    ] });
+    folder.write("oci-layout/index.json", index.to_string());
+    let ended = folder.treewide("check oci-layout").run();
+    let cause = format!("{BLOBS}/{CONFIG} has 438 bytes by it, and 437 by another record");
+    assert!(ended.text().contains(&format!("{BLOBS}/{MANIFEST}: FAILED ({cause})\n")), "{ended:?}");
+    assert_eq!(ended.code, Some(1));
+}
+
+#[test]
+fn check_takes_an_unfinished_download_for_no_blob() {
+    let Some(folder) = samples() else { return };
+    let repository = "hf-cache-2x/models--org--toy";
+    let snapshot = format!("{repository}/snapshots/0123456789abcdef0123456789abcdef01234567");
+    let link = folder.join(&snapshot).join("config.json");
+    fs::remove_file(&link).unwrap();
+    folder.write(format!("{repository}/blobs/576d.incomplete"), "{");
+    symlink("../../blobs/576d.incomplete", &link).unwrap();
+    let ended = folder.treewide("check hf-cache-2x").run();
+    let cause = "its blob is an unfinished download";
+    assert_eq!(ended.text(), format!("{snapshot}/config.json: MISSING ({cause})\n"));
+    ended.fails(1, &["1 MISSING"]);
+}
+
+#[test]
+fn check_passes_over_files_of_a_tree_without_a_digest() {
+    let Some(folder) = samples() else { return };
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let tree = format!("hf-cache-2x/models--org--toy/trees/{commit}.json");
+    let before = folder.read(&tree);
+    folder.write(&tree, before.replace("\"blob_id\": \"c1f00df", "\"other\": \"c1f00df"));
+    let ended = folder.treewide("check hf-cache-2x").run();
+    let file = format!("hf-cache-2x/models--org--toy/snapshots/{commit}/README.md");
+    assert_eq!(ended.text(), format!("{file}: skipped (no digest in its tree)\n"));
+    ended.fails(0, &["1 skipped"]);
+    folder.treewide("check --strict hf-cache-2x").run().fails(3, &["1 skipped"]);
 }

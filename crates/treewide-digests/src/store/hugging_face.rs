@@ -7,6 +7,7 @@ use super::object::{
 use super::references::References;
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;
+use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
@@ -46,6 +47,27 @@ impl Cache {
     }
 }
 
+/// A tree of more bytes is not read. A repository has at most some 100,000 files.
+const MOST_OF_TREE: u64 = 64 << 20;
+
+#[derive(Deserialize)]
+struct Version {
+    format_version: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Tree {
+    files: HashMap<String, FileOfTree>,
+}
+
+#[derive(Deserialize)]
+struct FileOfTree {
+    blob_id: Option<String>,
+    lfs_sha256: Option<String>,
+    lfs_size: Option<u64>,
+    size: Option<u64>,
+}
+
 /// A file of a repository, as `trees/COMMIT.json` has it.
 struct Listed {
     /// The blob has one of these names.
@@ -63,17 +85,20 @@ fn trees(root: &Path, references: &mut References) -> HashMap<String, Listed> {
             references.wrong.extend(object(entry, said, |_| false));
             continue;
         };
-        let Some(tree) = references.json(path, false) else { continue };
-        let listed = tree["files"].as_object().filter(|_| tree["format_version"] == 1);
-        let Some(listed) = listed else {
-            let why = "of a version that this program does not know";
-            references.wrong.push(Object::Skipped(path.clone(), why.into()));
-            continue;
-        };
-        for (name, file) in listed {
-            let text = |key: &str| file[key].as_str().map(str::to_ascii_lowercase);
-            let blobs = [text("lfs_sha256"), text("blob_id")].into_iter().flatten().collect();
-            let size = file["lfs_size"].as_u64().or(file["size"].as_u64());
+        match references.json(path, false, MOST_OF_TREE) {
+            None => continue,
+            Some(Version { format_version: Some(1) }) => {}
+            Some(_) => {
+                let why = "of a version that this program does not know";
+                references.wrong.push(Object::Skipped(path.clone(), why.into()));
+                continue;
+            }
+        }
+        let Some(tree) = references.json::<Tree>(path, false, MOST_OF_TREE) else { continue };
+        for (name, file) in tree.files {
+            let blobs = [file.lfs_sha256, file.blob_id].into_iter().flatten();
+            let blobs = blobs.map(|it| it.to_ascii_lowercase()).collect();
+            let size = file.lfs_size.or(file.size);
             files.insert(format!("snapshots/{commit}/{name}"), Listed { blobs, size });
         }
     }
@@ -144,16 +169,23 @@ fn snapshot_link(
         }
         Err(error) => Some(Object::Unreadable(Error::new(path, ErrorKind::open(error)))),
         Ok(of) if of.is_file() && cache.has(path) => {
-            let is_other = listed.as_ref().is_some_and(|it| {
-                !it.blobs.iter().any(|it| blob.eq_ignore_ascii_case(it.as_str()))
-            });
-            if is_other {
+            // A program that ended early has left the link.
+            let place = path.canonicalize().unwrap_or_default();
+            if place.extension().is_some_and(|it| it == "incomplete" || it == "tmp") {
+                let cause = "its blob is an unfinished download";
+                return Some(Object::Missing(path.to_owned(), cause.into()));
+            }
+            let blobs = listed.as_ref().map(|it| &it.blobs[..]);
+            if blobs.is_some_and(<[_]>::is_empty) {
+                let why = "no digest in its tree";
+                references.wrong.push(Object::Skipped(path.to_owned(), why.into()));
+            } else if blobs.is_some_and(|it| !it.iter().any(|it| blob.eq_ignore_ascii_case(it))) {
                 return Some(Object::Wrong(
                     path.to_owned(),
                     "is the content of another file".into(),
                 ));
             }
-            references.know(object, (Some(remark()), listed.and_then(|it| it.size)));
+            references.know(object, (Some(remark()), listed.and_then(|it| it.size)), path);
             None
         }
         Ok(_) => Some(Object::Wrong(path.to_owned(), LEADS_OUT.into())),

@@ -69,13 +69,10 @@ pub(crate) fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
     read_start(path, 64 << 10)
 }
 
-/// A whole file, unless it is longer than `most` bytes.
-pub(super) fn read_limited(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+/// A whole file. `None` if it is longer than `most` bytes.
+pub(super) fn read_limited(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Error> {
     let bytes = read_start(path, most + 1)?;
-    match bytes.len() as u64 > most {
-        true => Err(Error::new(path, ErrorKind::Other("is too long to be what it seems".into()))),
-        false => Ok(bytes),
-    }
+    Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
 fn read_start(path: &Path, most: u64) -> Result<Vec<u8>, Error> {

@@ -3,14 +3,61 @@
 use super::markers::read_limited;
 use super::object::{LEADS_OUT, Object, Said, below, is_absent, object, outside};
 use super::pattern;
-use serde_json::Value;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_files::walk::Found;
 
-/// A record of more bytes is not read.
-const MOST: u64 = 256 << 20;
+/// A manifest of more bytes is not read. Programs for containers have the same limit.
+const MOST_OF_MANIFEST: u64 = 4 << 20;
+/// A list of the files of a folder may have an entry for each of some million files.
+const MOST_OF_LIST: u64 = 256 << 20;
+
+/// What descriptors call a manifest or an index. Other blobs may be of any length, and are not JSON.
+const MANIFESTS: &[&str] = &[
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.oci.image.manifest.v1+json",
+    "application/vnd.oci.artifact.manifest.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+    "application/vnd.docker.distribution.manifest.v2+json",
+];
+
+/// A manifest or index of containers. It has at least one of these lists, which may be null.
+#[derive(Deserialize)]
+struct Manifest {
+    #[serde(default, deserialize_with = "list")]
+    manifests: Option<Vec<Descriptor>>,
+    #[serde(default, deserialize_with = "list")]
+    layers: Option<Vec<Descriptor>>,
+    #[serde(default, deserialize_with = "list")]
+    blobs: Option<Vec<Descriptor>>,
+    config: Option<Descriptor>,
+    /// Of Docker's schema 1.
+    #[serde(rename = "fsLayers")]
+    fs_layers: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    media_type: Option<String>,
+    digest: String,
+    size: Option<u64>,
+    urls: Option<Vec<String>>,
+}
+
+fn list<'a, D: Deserializer<'a>>(from: D) -> Result<Option<Vec<Descriptor>>, D::Error> {
+    Ok(Some(Option::deserialize(from)?.unwrap_or_default()))
+}
+
+/// An entry of a list of DVC.
+#[derive(Deserialize)]
+struct FileOfDvc {
+    md5: String,
+    relpath: String,
+}
 
 /// What is known of objects, by their paths, and what is wrong.
 #[derive(Default)]
@@ -24,15 +71,22 @@ impl References {
     /// `by` names an object, which must be there.
     fn require(&mut self, path: PathBuf, about: (Option<String>, Option<u64>), by: &Path) {
         if !path.symlink_metadata().is_err_and(|error| is_absent(&error)) {
-            self.know(path, about);
+            self.know(path, about, by);
         } else if self.missing.insert(path.clone()) {
             let what = about.0.map(|it| format!("; {it}")).unwrap_or_default();
             self.wrong.push(Object::Missing(path, format!("{} names it{what}", shown(by))));
         }
     }
 
-    /// An object that is there is for this, and has this length.
-    pub(super) fn know(&mut self, path: PathBuf, about: (Option<String>, Option<u64>)) {
+    /// An object that is there is for this, and has this length, `by` a record.
+    pub(super) fn know(&mut self, path: PathBuf, about: (Option<String>, Option<u64>), by: &Path) {
+        if let (Some((_, Some(first))), Some(second)) = (self.known.get(&path), about.1)
+            && *first != second
+        {
+            let object = shown(&path);
+            let cause = format!("{object} has {second} bytes by it, and {first} by another record");
+            self.wrong.push(Object::Wrong(by.to_owned(), cause));
+        }
         let known = self.known.entry(path).or_default();
         known.0 = known.0.take().or(about.0);
         known.1 = known.1.or(about.1);
@@ -58,136 +112,176 @@ impl References {
         }
     }
 
-    /// A document of JSON. `is_object` says that its digest is verified, so that a damage is said there.
-    pub(super) fn json(&mut self, path: &Path, is_object: bool) -> Option<Value> {
-        let text = match read_limited(path, MOST) {
-            Ok(text) => text,
-            Err(error) => {
-                self.wrong.push(match is_object {
-                    // Where it is verified, it is an error.
-                    true => {
-                        let (path, cause) = error.into_parts();
-                        Object::Skipped(
-                            path,
-                            format!("names objects that were not looked for: {cause}"),
-                        )
-                    }
-                    false => Object::Unreadable(error),
-                });
-                return None;
+    /// A document of JSON with at most this many bytes. `is_object` says that its digest is verified, so that a damage is said there.
+    pub(super) fn json<T: DeserializeOwned>(
+        &mut self,
+        path: &Path,
+        is_object: bool,
+        most: u64,
+    ) -> Option<T> {
+        match read_limited(path, most) {
+            Ok(Some(text)) => match serde_json::from_slice(&text) {
+                Ok(json) => return Some(json),
+                Err(_) => self.not_understood(path, is_object),
+            },
+            Ok(None) => {
+                let why = format!("it is longer than {} MiB", most >> 20);
+                self.not_followed(path, is_object, &why);
             }
-        };
-        let json = serde_json::from_slice(&text).ok();
-        if json.is_none() {
-            self.not_followed(path, is_object);
+            // Where it is verified, it is an error.
+            Err(error) if is_object => {
+                let (_, cause) = error.into_parts();
+                self.not_followed(path, true, &cause.to_string());
+            }
+            Err(error) => self.wrong.push(Object::Unreadable(error)),
         }
-        json
+        None
+    }
+
+    fn not_understood(&mut self, path: &Path, is_object: bool) {
+        self.not_followed(path, is_object, "it cannot be understood");
     }
 
     /// A record names something that is not looked for.
-    fn not_followed(&mut self, path: &Path, is_object: bool) {
-        let why = "names objects that were not looked for, because it cannot be understood";
-        let why = why.to_owned();
+    fn not_followed(&mut self, path: &Path, is_object: bool, why: &str) {
+        let why = format!("names objects that were not looked for, because {why}");
         self.wrong.push(match is_object {
             true => Object::Skipped(path.to_owned(), why),
             false => Object::Unverified(path.to_owned(), why),
         });
     }
 
-    /// Follows a manifest or index of containers, and the manifests that it names. `place` is where the blob with a digest is.
+    /// Follows a manifest or index of containers, and the manifests that it names. `place` is where the blob with a digest is, and a
+    /// manifest.
     fn manifest(
         &mut self,
+        root: &Path,
         (path, is_object): (&Path, bool),
         remark: Option<&str>,
-        place: &dyn Fn(&str) -> Option<PathBuf>,
+        place: &dyn Fn(&str, bool) -> Option<PathBuf>,
     ) {
+        let bases = bases(root);
         let (mut seen, mut next) = (HashSet::new(), vec![(path.to_owned(), is_object)]);
         while let Some((path, is_object)) = next.pop() {
             if !seen.insert(path.clone()) {
                 continue;
             }
-            let Some(manifest) = self.json(&path, is_object) else { continue };
-            let Some(descriptors) = descriptors(&manifest) else {
-                self.not_followed(&path, is_object);
+            let manifest = self.json::<Manifest>(&path, is_object, MOST_OF_MANIFEST);
+            let Some(manifest) = manifest else { continue };
+            if manifest.fs_layers.is_some() {
+                self.wrong.push(Object::Passed("manifest of Docker's schema 1"));
+                continue;
+            }
+            let Some(descriptors) = descriptors(manifest) else {
+                self.not_understood(&path, is_object);
                 continue;
             };
+            let mut is_understood = true;
             for (descriptor, is_manifest) in descriptors {
                 // Such a layer is elsewhere, and seldom stored.
-                if descriptor["urls"].as_array().is_some_and(|it| !it.is_empty()) {
+                if descriptor.urls.is_some_and(|it| !it.is_empty()) {
                     continue;
                 }
-                match descriptor["digest"].as_str().and_then(place) {
-                    Some(blob) => {
-                        let about = (remark.map(str::to_owned), descriptor["size"].as_u64());
-                        self.require(blob.clone(), about, &path);
-                        next.extend((is_manifest && blob.is_file()).then_some((blob, true)));
-                    }
-                    None => self.not_followed(&path, is_object),
+                let Some(blob) = place(&descriptor.digest, is_manifest) else {
+                    is_understood = false;
+                    continue;
+                };
+                let about = (remark.map(str::to_owned), descriptor.size);
+                self.require(blob.clone(), about, &path);
+                // A link is said where it is to be verified, and is not followed.
+                let is_file = || blob.symlink_metadata().is_ok_and(|it| it.is_file());
+                if is_manifest && is_file() && outside(&bases, &blob).is_none() {
+                    next.push((blob, true));
                 }
+            }
+            if !is_understood {
+                self.not_understood(&path, is_object);
             }
         }
     }
 }
 
+/// The folders where the objects of a store may be, without links in their paths.
+fn bases(root: &Path) -> Vec<PathBuf> {
+    // What is not there holds nothing.
+    [root.to_owned(), root.join("blobs")].iter().filter_map(|it| it.canonicalize().ok()).collect()
+}
+
 /// The objects that a manifest or index names, and whether they are manifests. `None` if it is neither.
-fn descriptors(manifest: &Value) -> Option<Vec<(&Value, bool)>> {
-    let mut found = Vec::new();
-    for key in ["manifests", "layers", "blobs"] {
-        if let Some(list) = manifest.get(key) {
-            found.extend(list.as_array()?.iter().map(|it| (it, key == "manifests")));
-        } else if key == "layers" {
-            // A manifest has both or none.
-            manifest.get("config").is_none().then_some(())?;
-        }
+fn descriptors(manifest: Manifest) -> Option<Vec<(Descriptor, bool)>> {
+    let Manifest { manifests, layers, blobs, config, .. } = manifest;
+    // A manifest has both or none.
+    let is_known = manifests.is_some() || layers.is_some() || blobs.is_some();
+    if !is_known || config.is_some() && layers.is_none() {
+        return None;
     }
-    found.extend(manifest.get("config").map(|it| (it, false)));
-    let is_known = ["manifests", "layers", "blobs"].iter().any(|it| manifest.get(it).is_some());
-    is_known.then_some(found)
+    let manifests = manifests.into_iter().flatten().map(|it| {
+        let is_manifest = it.media_type.as_deref().is_none_or(|it| MANIFESTS.contains(&it));
+        (it, is_manifest)
+    });
+    let others = layers.into_iter().chain(blobs).flatten().chain(config);
+    Some(manifests.chain(others.map(|it| (it, false))).collect())
 }
 
 /// The parts of a digest such as `sha256:HEX`.
-fn digest(text: &str) -> Option<(&str, String)> {
+fn digest(text: &str) -> Option<(&str, &str)> {
     let (algorithm, digits) = text.split_once(':')?;
     let len = match algorithm {
         "sha256" => 64,
         "sha512" => 128,
         _ => return None,
     };
-    let is_hex = digits.len() == len && digits.bytes().all(|it| it.is_ascii_hexdigit());
-    is_hex.then(|| (algorithm, digits.to_ascii_lowercase()))
+    is_hex(digits, len).then_some((algorithm, digits))
+}
+
+fn is_hex(digits: &str, len: usize) -> bool {
+    digits.len() == len && digits.bytes().all(|it| it.is_ascii_hexdigit())
+}
+
+/// The path of an object by its digits. A name may be in capitals, and is if nothing else is there.
+fn by_digits(digits: &str, path: impl Fn(&str) -> PathBuf) -> PathBuf {
+    let usual = path(&digits.to_ascii_lowercase());
+    let capitals = || Some(path(&digits.to_ascii_uppercase())).filter(|it| is_there(it));
+    if is_there(&usual) { usual } else { capitals().unwrap_or(usual) }
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// Of an OCI layout: `index.json`.
 pub(super) fn of_oci(root: &Path) -> References {
     let mut references = References::default();
-    references.manifest((&root.join("index.json"), false), None, &|text| {
+    references.manifest(root, (&root.join("index.json"), false), None, &|text, _| {
         let (algorithm, digits) = digest(text)?;
-        Some(root.join("blobs").join(algorithm).join(digits))
+        Some(by_digits(digits, |it| root.join("blobs").join(algorithm).join(it)))
     });
     references
 }
 
-/// Of a folder of skopeo: `manifest.json`.
+/// Of a folder of skopeo: `manifest.json`. If that is a list, the manifests that it names have names of their own.
 pub(super) fn of_skopeo(root: &Path) -> References {
     let mut references = References::default();
-    let place = |text: &str| Some(root.join(digest(text)?.1));
-    references.manifest((&root.join("manifest.json"), false), None, &place);
+    let place = |text: &str, is_manifest| {
+        let (_, digits) = digest(text)?;
+        let end = if is_manifest { ".manifest.json" } else { "" };
+        Some(by_digits(digits, |it| root.join(format!("{it}{end}"))))
+    };
+    references.manifest(root, (&root.join("manifest.json"), false), None, &place);
     references
 }
 
 /// Of Ollama: `manifests/HOST/NAMESPACE/MODEL/TAG`, and in `manifests-v2` links to blobs.
 pub(super) fn of_ollama(root: &Path) -> References {
     let mut references = References::default();
-    let place = |text: &str| {
-        let name = |mark| Some(root.join("blobs").join(format!("sha256{mark}{}", digest(text)?.1)));
-        let old = name(':').filter(|it| it.symlink_metadata().is_ok());
-        old.or_else(|| name('-'))
+    let place = |text: &str, _| {
+        let (_, digits) = digest(text).filter(|(algorithm, _)| *algorithm == "sha256")?;
+        let name = |mark| by_digits(digits, |it| root.join("blobs").join(format!("{mark}{it}")));
+        let mut names = ["sha256-", "sha256:", "SHA256-", "SHA256:"].into_iter().map(name);
+        let usual = names.next()?;
+        Some(if is_there(&usual) { usual } else { names.find(|it| is_there(it)).unwrap_or(usual) })
     };
-    let bases: Vec<_> = [root.to_owned(), root.join("blobs")]
-        .iter()
-        // What is not there holds nothing.
-        .filter_map(|it| it.canonicalize().ok())
-        .collect();
+    let bases = bases(root);
     for top in ["manifests", "manifests-v2"] {
         for (entry, inside) in below(root, top) {
             let mut parts = inside.rsplit('/');
@@ -213,7 +307,7 @@ pub(super) fn of_ollama(root: &Path) -> References {
                 }
             }
             let manifest = (&*path, path.is_symlink());
-            references.manifest(manifest, Some(&format!("{model}:{tag}")), &place);
+            references.manifest(root, manifest, Some(&format!("{model}:{tag}")), &place);
         }
     }
     references
@@ -228,23 +322,18 @@ pub(super) fn of_dvc(root: &Path) -> References {
         if pattern::digest("+2/+30.dir", &inside).is_none() {
             continue;
         }
-        let Some(listed) = references.json(&path, true) else { continue };
-        let Some(listed) = listed.as_array() else {
-            references.not_followed(&path, true);
-            continue;
-        };
-        for file in listed {
-            let md5 = file["md5"]
-                .as_str()
-                .filter(|it| it.len() == 32 && it.bytes().all(|it| it.is_ascii_hexdigit()));
-            match md5.map(str::to_ascii_lowercase) {
-                Some(md5) => {
-                    let object = root.join(&md5[..2]).join(&md5[2..]);
-                    let name = file["relpath"].as_str().map(str::to_owned);
-                    references.require(object, (name, None), &path);
-                }
-                None => references.not_followed(&path, true),
+        let listed = references.json::<Vec<FileOfDvc>>(&path, true, MOST_OF_LIST);
+        let mut is_understood = true;
+        for FileOfDvc { md5, relpath } in listed.into_iter().flatten() {
+            if !is_hex(&md5, 32) {
+                is_understood = false;
+                continue;
             }
+            let object = by_digits(&md5, |it| root.join(&it[..2]).join(&it[2..]));
+            references.require(object, (Some(relpath), None), &path);
+        }
+        if !is_understood {
+            references.not_understood(&path, true);
         }
     }
     references
