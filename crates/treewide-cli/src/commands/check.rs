@@ -13,7 +13,7 @@ mod total;
 use self::hint::{Clues, is_absent};
 use self::json::{json, of_object};
 use self::operands::{Finding, Learnt, Lists, Note, total_len};
-use self::stores::Checked;
+use self::stores::{Checked, no_store};
 use self::total::Total;
 use crate::args::color::ColorArgs;
 use crate::args::input::Input;
@@ -124,10 +124,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Verdict")]
     status: bool,
 
-    /// Skip listed files that do not exist
+    /// Skip listed files that do not exist, and objects of stores that are named and do not exist
     ///
-    /// At least one file must exist, because nothing verified is a failure. A missing file in a last line
-    /// without a line end is also a failure: its name may be cut off. Stores are checked as without it.
+    /// At least one must exist, because nothing verified is a failure. A missing file in a last line
+    /// without a line end is also a failure: its name may be cut off.
     #[arg(long, help_heading = "Verdict")]
     ignore_missing: bool,
 
@@ -171,7 +171,7 @@ pub(crate) struct CheckArgs {
     /// no name to look for) or "missing" (with --ignore-missing, and in stores). `digest` is what was found and
     /// `expected` what was listed. `algorithm` is null if none is known, and `by` says what named it: "tag", "option",
     /// "list-name", "length" or "store". Lines about objects have `store`, the kind of store, and may have the status "skipped",
-    /// where `error` says why. With --quiet, lines for "ok" are left out.
+    /// where `error` says why. Directories that are not stores are "unverified". With --quiet, lines for "ok" are left out.
     #[arg(long, help_heading = "Output")]
     json: bool,
 
@@ -317,7 +317,7 @@ impl Report<'_> {
                 let mut folders =
                     store.links().into_iter().map(|(_, to)| to).chain([store.root.clone()]);
                 folders.try_for_each(|it| self.output.spare_below(it))?;
-                self.store = Some(Checked::new(store));
+                self.store = Some(Checked::new(store, self.args.ignore_missing));
                 Ok(())
             }
             Event::Note(Note::Object(object)) => self.not_read(object),
@@ -325,23 +325,16 @@ impl Report<'_> {
             Event::Note(Note::NoStore(path)) => {
                 self.output.flush()?;
                 self.total.add_no_store();
-                let what = match self.args.store {
-                    Some(kind) => format!("not {}", kind.shown),
-                    None if path.join(".git").exists() => {
-                        "holds no store that this program knows; git fsck checks objects of git itself".into()
-                    }
-                    None => "not a store that this program knows, and no list; `treewide sum -r` makes a list of it, \
-                             and -r looks for stores below it"
-                        .into(),
-                };
-                self.console.about(&path, what);
-                Ok(())
+                let what = no_store(&path, self.args.store, self.args.recursive);
+                self.console.about(&path, &what);
+                self.no_object(&path, "unverified", &what)
             }
             Event::Note(Note::Hidden(error)) => {
                 self.output.flush()?;
                 self.total.add_no_store();
                 self.console.say(&error.to_string());
-                Ok(())
+                let (path, cause) = error.into_parts();
+                self.no_object(&path, "unreadable", &cause.to_string())
             }
             Event::File(file, result) => {
                 self.output.spare(&file.path)?;
@@ -468,9 +461,13 @@ impl Report<'_> {
             return Ok(());
         }
         if self.args.json {
+            let verdict = if is_missing { &Verdict::Missing } else { verdict };
             let (listed, store) = (Some(expected.digest()), Some(checked.store.kind.name));
             let line = json(path, verdict, listed, Some(expected), store);
             return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
+        }
+        if is_missing && self.args.ignore_missing {
+            return Ok(());
         }
         self.line(path, word, cause, is_ok)
     }
@@ -512,10 +509,22 @@ impl Report<'_> {
             return Ok(());
         }
         if self.args.json {
-            let line = of_object(&path, status, &cause, checked.store.kind.name);
+            let line = of_object(&path, status, &cause, Some(checked.store.kind.name));
             return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
         }
+        if status == "missing" && self.args.ignore_missing {
+            return Ok(());
+        }
         self.line(&path, word, Some(cause), is_skipped)
+    }
+
+    /// A record about a place, which a message has named.
+    fn no_object(&mut self, path: &Path, status: &str, cause: &str) -> anyhow::Result<()> {
+        if !self.args.json || self.args.status {
+            return Ok(());
+        }
+        let line = of_object(path, status, cause, None);
+        self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))
     }
 
     /// Every object of a store was reported.

@@ -1,6 +1,7 @@
 //! `treewide check` with stores whose manifests and other records are odd, large, absent, or would be replaced.
 
-use crate::stores::samples;
+use crate::stores::{check, paths, samples};
+use crate::support::Folder;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -219,4 +220,52 @@ fn check_passes_over_files_of_a_tree_without_a_digest() {
     assert_eq!(ended.text(), format!("{file}: skipped (no digest in its tree)\n"));
     ended.fails(0, &["1 skipped"]);
     folder.treewide("check --strict hf-cache-2x").run().fails(3, &["1 skipped"]);
+}
+
+#[test]
+fn check_leaves_out_what_was_never_fetched_if_it_is_told_to() {
+    let Some(folder) = samples() else { return };
+    for (store, gone, noun) in [
+        ("oci-layout", format!("{BLOBS}/{LAYER}"), "object"),
+        ("dvc", "dvc/.dvc/cache/files/md5/fe/5b8755020ef9b07c59dc335e32b4a1".into(), "object"),
+        ("bagit", "bagit/data/alpha.txt".into(), "file"),
+    ] {
+        fs::rename(folder.join(&gone), folder.join("aside")).unwrap();
+        let advice = "--ignore-missing leaves out what was never fetched";
+        folder.treewide(&format!("check {store}")).run().fails(1, &["1 MISSING", advice]);
+        let ended = folder.treewide(&format!("check --ignore-missing --strict {store}")).run();
+        ended.fails(0, &[&format!("; 1 missing {noun} ignored")]);
+        assert_eq!(ended.text(), "");
+        let (code, lines, _) = check(&folder, store, "--ignore-missing");
+        let missing = paths(&lines, "missing");
+        assert!(missing.iter().all(|it| it.ends_with(&gone)) && !missing.is_empty(), "{lines:?}");
+        assert_eq!(code, Some(0));
+        fs::rename(folder.join("aside"), folder.join(&gone)).unwrap();
+    }
+    // Nothing is left.
+    for entry in fs::read_dir(folder.join(BLOBS)).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    let ended = folder.treewide("check --ignore-missing oci-layout").run();
+    ended.fails(3, &["nothing was verified"]);
+}
+
+#[test]
+fn check_has_records_of_directories_without_a_store() {
+    let folder = Folder::new();
+    fs::create_dir(folder.join("d")).unwrap();
+    folder.write("bag/bagit.txt", "damaged");
+    fs::create_dir(folder.join("bag/data")).unwrap();
+    for (path, status, said) in [
+        ("d", "unverified", "not a store that this program knows"),
+        ("bag/bagit.txt", "unreadable", "the mark of a store, but damaged"),
+    ] {
+        let of = path.split('/').next().unwrap();
+        let (code, lines, messages) = check(&folder, of, "");
+        assert_eq!((code, lines.len()), (Some(3), 1), "{lines:?}");
+        assert_eq!((&lines[0]["path"], &lines[0]["status"]), (&json!(path), &json!(status)));
+        assert!(lines[0]["error"].as_str().unwrap().starts_with(said), "{lines:?}");
+        assert!(messages.contains(said), "{messages}");
+    }
+    folder.treewide("check -r d").run().fails(3, &["and there is none below it"]);
 }

@@ -75,10 +75,15 @@ pub(super) fn json(
     object.finish()
 }
 
-/// The line about something in the place of an object that was not read.
-pub(super) fn of_object(path: &Path, status: &str, cause: &str, store: &str) -> String {
+/// The line about something in the place of an object that was not read, or of a store.
+pub(super) fn of_object(path: &Path, status: &str, cause: &str, store: Option<&str>) -> String {
     let mut object = Object::about(path);
     object.string("status", status).null("digest").null("expected").null("bytes");
-    object.string("error", cause).null("algorithm").string("by", "store").null("expected_bytes");
-    object.string("store", store).finish()
+    object.string("error", cause).null("algorithm");
+    match store {
+        Some(store) => {
+            object.string("by", "store").null("expected_bytes").string("store", store).finish()
+        }
+        None => object.null("by").null("expected_bytes").finish(),
+    }
 }

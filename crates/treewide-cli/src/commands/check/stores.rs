@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use treewide_digests::Algorithm;
-use treewide_digests::store::Store;
+use treewide_digests::store::{Kind, Store};
 use treewide_files::check::Verdict;
 use treewide_files::name::shown;
 
@@ -20,6 +20,8 @@ pub(super) struct Checked {
     /// Objects whose bytes were not read, because they are wrong as they are.
     pub(super) wrong: u64,
     pub(super) missing: u64,
+    /// Whether they are ignored.
+    ignores_missing: bool,
     /// Objects that could not be read, and places that could not be looked at.
     unread: u64,
     pub(super) unreadable: u64,
@@ -33,7 +35,7 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    pub(super) fn new(store: Store) -> Self {
+    pub(super) fn new(store: Store, ignores_missing: bool) -> Self {
         Self {
             store,
             ok: 0,
@@ -41,6 +43,7 @@ impl Checked {
             failed: 0,
             wrong: 0,
             missing: 0,
+            ignores_missing,
             unread: 0,
             unreadable: 0,
             unverified: 0,
@@ -99,7 +102,12 @@ impl Checked {
 
     /// How many are not what their names say.
     pub(super) fn differ(&self) -> u64 {
-        self.failed + self.wrong + self.missing
+        self.failed + self.wrong + self.missing()
+    }
+
+    /// How many are missing and should not be.
+    fn missing(&self) -> u64 {
+        if self.ignores_missing { 0 } else { self.missing }
     }
 
     /// How many could not be verified.
@@ -122,11 +130,12 @@ impl Checked {
     pub(super) fn summary(&self) -> String {
         let is_bag = self.store.kind.is_complete();
         let objects = self.ok + self.failed + self.wrong + self.unread + self.unverified;
+        let noun = if is_bag { "file" } else { "object" };
         let mut text = format!("{}: {}", shown(&self.store.root), self.store.kind.shown);
         match objects {
             0 => text += ": nothing to check",
             _ => {
-                let counted = count(objects, if is_bag { "file" } else { "object" });
+                let counted = count(objects, noun);
                 let comma = if self.ok == objects { "" } else { "," };
                 let ok = if self.ok == objects { String::new() } else { format!(" {}", self.ok) };
                 let are = if self.ok == 1 { "is" } else { "are" };
@@ -135,13 +144,17 @@ impl Checked {
                     (false, _) => "what their names say",
                     (true, _) => "as the manifests say",
                 };
-                let (bytes, by) = (HumanBytes(self.bytes), by(&self.algorithms));
+                let by = match self.algorithms == [Algorithm::BLAKE3] {
+                    true => ", by BLAKE3".into(),
+                    false => by(&self.algorithms),
+                };
+                let bytes = HumanBytes(self.bytes);
                 text += &format!(": {counted} ({bytes}){comma}{ok} {are} {named}{by}");
             }
         }
         for (number, word) in [
             (self.failed + self.wrong, "FAILED"),
-            (self.missing, "MISSING"),
+            (self.missing(), "MISSING"),
             (self.unread + self.unreadable, "could not be read"),
             (self.unverified, "not verified"),
             (self.skipped, "skipped"),
@@ -149,6 +162,9 @@ impl Checked {
             if number > 0 {
                 text += &format!(", {number} {word}");
             }
+        }
+        if self.missing > self.missing() {
+            text += &format!("; {} ignored", count(self.missing, &format!("missing {noun}")));
         }
         for (what, number) in self.passed.iter().filter(|(what, _)| !what.is_empty()) {
             text += &format!("; {} passed over", counted(*number, what));
@@ -166,9 +182,30 @@ impl Checked {
 
     /// What to do about a failure.
     pub(super) fn advice(&self) -> Option<String> {
-        let advice = self.store.kind.advice;
-        let is_wanted = self.failed + self.wrong > 0 && !advice.is_empty();
-        is_wanted.then(|| format!("{}: nothing was changed; {advice}", shown(&self.store.root)))
+        let (root, advice) = (shown(&self.store.root), self.store.kind.advice);
+        if self.failed + self.wrong > 0 {
+            return Some(format!("{root}: nothing was changed; {advice}"));
+        }
+        let what = "--ignore-missing leaves out what was never fetched";
+        (self.missing() > 0).then(|| format!("{root}: {what}"))
+    }
+}
+
+/// What a directory is in which no store was found.
+pub(super) fn no_store(path: &Path, kind: Option<&Kind>, everywhere: bool) -> String {
+    match kind {
+        Some(kind) => format!("not {}", kind.shown),
+        None if path.join(".git").exists() => {
+            "holds no store that this program knows; git fsck checks objects of git itself".into()
+        }
+        None => {
+            let (what, list) =
+                ("not a store that this program knows", "`treewide sum -r` makes a list of it");
+            match everywhere {
+                true => format!("{what}, and there is none below it; {list}"),
+                false => format!("{what}, and no list; {list}, and -r looks for stores below it"),
+            }
+        }
     }
 }
 
