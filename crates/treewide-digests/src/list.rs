@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `SHA256 (a) = HEX`, `SHA2-256(a)= HEX`, `sha256:HEX  a`, `SHA256  HEX  a` | its tag |
 //! | `HEX  a`, `HEX *a`, `HEX a`, ending in a line end or a null character | the option, the name of the list, the length |
+//! | `a: HEX HEX ..`, also in several lines (gpg) | the same, or its tag |
 //! | `HEX` alone in `a.sha256`, next to `a` | the same |
 //! | ` HEX LENGTH a` below `SHA256:` (`.dsc`, `Release`), `SHA256: HEX` after `Filename: a` (`Packages`) | the heading |
 //! | `HEX  data/a` in `manifest-sha256.txt` of a bag | the name of the list |
@@ -15,9 +16,11 @@
 //! | text signed with PGP around any of them | as without; the signature is not checked |
 
 mod armor;
+mod comment;
 mod debian;
 mod document;
 mod form;
+mod gpg;
 mod line;
 pub(crate) mod title;
 
@@ -26,6 +29,7 @@ use crate::expected::{By, Expected, Shown};
 use armor::Armor;
 use debian::Paragraph;
 use form::Form;
+use gpg::Groups;
 use line::{Parts, Said, without_digest};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -71,6 +75,7 @@ pub struct List {
     paragraph: Paragraph,
     /// The tag and the name that certutil has written before a digest.
     announced: Option<(Vec<u8>, Vec<u8>)>,
+    groups: Groups,
     /// The digits in the line before, if it has nothing else: half of a digest with a line end in it.
     half: usize,
     /// Whether the list may end within the last line.
@@ -109,6 +114,7 @@ impl List {
             outside: 0,
             has_begun: false,
             announced: None,
+            groups: Groups::default(),
             half: 0,
             may_end: true,
             said: Vec::new(),
@@ -157,6 +163,12 @@ impl List {
             None => (false, line),
         };
         if let Some(mut parts) = line::tagged(inner) {
+            if let Some(size) = line::size(&parts) {
+                let name = parts.name.unwrap_or_default();
+                self.said.extend(other_size(&name, size).map(Err));
+                self.may_end = false;
+                return true;
+            }
             // The forms of BLAKE3's lines are known elsewhere.
             let is_blake3 = parts.tag.to_ascii_uppercase().starts_with(b"BLAKE3");
             // Lines `SIZE (a) = 12345678` are next to digests in lists of BSD.
@@ -317,6 +329,7 @@ impl List {
         if let Some((_, name)) = self.announced.take() {
             self.said.push(Err(without_digest(&name, "no digest")));
         }
+        self.groups.end(&mut self.said);
         if std::mem::take(&mut self.armor) != Armor::Outside {
             self.said.push(Err(without_digest(b"", "the signature of the list has no end")));
         }
@@ -362,7 +375,8 @@ impl Forms for List {
             && self.title.bag.is_none()
             && self.form.is_none()
             && self.document.is_none()
-            && self.announced.is_none();
+            && self.announced.is_none()
+            && self.groups.is_empty();
         if may_be_plain && let Some(entry) = plain(line) {
             (self.has_begun, self.half) = (true, 0);
             self.outside += 1;
@@ -401,6 +415,11 @@ impl Forms for List {
             self.may_end = form.may_end();
             return Ok(None);
         }
+        let may_be_groups = self.title.debian == debian::Kind::Unknown && !line.starts_with(b"#");
+        if may_be_groups && self.groups.line(line, &mut self.said) {
+            (self.has_begun, self.half) = (true, 0);
+            return Ok(None);
+        }
         let (is_broken, is_below) = (self.is_broken(line), self.paragraph.has_heading());
         if self.paragraph.line(line, &mut self.said) {
             self.has_begun = true;
@@ -411,10 +430,15 @@ impl Forms for List {
         match trimmed {
             [] => {
                 // It may be the beginning of another line below the heading.
-                self.may_end = line.is_empty() || !is_below;
+                let is_within = is_below || self.form.as_ref().is_some_and(|it| !it.may_end());
+                self.may_end = line.is_empty() || !is_within;
                 return Ok(None);
             }
             // It is a comment, as a rule.
+            [b'#', ..] if comment::has_entry(trimmed) => {
+                let cause = "a comment with a digest and a name in it; put it in a line of its own";
+                return Err(without_digest(b"", cause));
+            }
             [b'#', ..] => return self.usual(line),
             _ => {}
         }
@@ -445,6 +469,9 @@ impl Forms for List {
             let (digits, name) = (trimmed[..blank].into(), trimmed[blank..].trim_ascii_start());
             let name = Some(name.strip_prefix(b"*").unwrap_or(name).into());
             return self.known(Parts { tag: vec![], digits, name, size: None }).map(Some);
+        }
+        if let Some(name) = line::without(line) {
+            return Err(without_digest(name, "no digest"));
         }
         if self.named(trimmed) { Ok(None) } else { self.usual(line) }
     }
@@ -498,6 +525,13 @@ fn plain(line: &[u8]) -> Option<Entry> {
     let may_be = is_long || of_length(digits.len() / 2) != [Algorithm::BLAKE3];
     let digest = may_be.then(|| digest::unhex(digits)).flatten()?;
     Some(Entry { name: name.into(), name_is: NameIs::Loose, others: vec![], digest })
+}
+
+/// The fault of a line about a file that has another length. Its digest, which is in another line, decides on the file.
+fn other_size(name: &[u8], size: u64) -> Option<Fault> {
+    let found = name::to_path(name).ok()?.metadata().ok()?.len();
+    let name = String::from_utf8_lossy(name);
+    (found != size).then(|| Fault::Line(format!("{name} has {found} bytes instead of {size}")))
 }
 
 /// Why the digest of a line is not of the bytes of its file, as `shasum` marks it: `U` for text with other line ends, `^` for bits. It could

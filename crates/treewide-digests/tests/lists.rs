@@ -24,7 +24,10 @@ const ARMOR: [&str; 2] = [
 /// digest by an algorithm.
 const FORMS: &[(&str, &str, &str, &str)] = &[
     ("plain", "", "@sha256@  @name@\n", ""),
-    ("plain", "# a comment\n\n", "@blake3@  @name@\n", ""),
+    ("plain", "", "@name@: @sha256 in groups@\n", ""),
+    ("plain", "", "@name@:  SHA512 = @sha512 in groups@\n", ""),
+    ("plain", "# @name@: 6 bytes\n", "SHA256 (@name@) = @sha256@\n", ""),
+    ("plain", "# a comment\n", "@blake3@  @name@\n", ""),
     ("SHA256SUMS", "", "@sha256@ *@name@\n", ""),
     ("plain", "", "@md5@  @name@\n", ""),
     ("SHA1SUMS", "", "@sha1@  @name@\n", ""),
@@ -122,6 +125,11 @@ fn filled(text: &str, name: &str, content: &[u8]) -> String {
     let text = text.replace("@name@", name).replace("@size@", &content.len().to_string());
     let mut text = text.replace("@base64@", &URL_SAFE_NO_PAD.encode(sha256(content)));
     for (algorithm, digest) in digests(content) {
+        let upper = digest.to_uppercase().into_bytes();
+        let groups: Vec<_> = upper.chunks(8).map(String::from_utf8_lossy).collect();
+        let lines: Vec<_> = groups.chunks(8).map(|it| it.join(" ")).collect();
+        let name = format!("@{} in groups@", algorithm.name());
+        text = text.replace(&name, &lines.join("\n           "));
         text = text.replace(&format!("@{}@", algorithm.name()), &digest);
     }
     text
@@ -199,11 +207,6 @@ fn losses(folder: &Path, form: &(&str, &str, &str, &str)) -> (usize, Vec<String>
     let bytes = text.as_bytes();
     let (mut cases, mut lost) = (0, Vec::new());
     for at in 0..bytes.len() {
-        // A comment may hold whatever follows it, if its line end is lost: also lines that were commented out.
-        let line = bytes[..at].rsplit(|it| *it == b'\n').next().unwrap_or_default();
-        if bytes[at] == b'\n' && (line.starts_with(b"; ") || line.starts_with(b"##")) {
-            continue;
-        }
         for (what, damaged) in damaged(bytes, at) {
             cases += 1;
             if verified(folder, list, &damaged, &right).is_some_and(|it| it != whole) {

@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 /// What is said where a list stops within a line.
 const CUT_OFF: &str = "the list may be cut off here: no line end";
 
+/// Digests of one file that are held together, in bytes. If it has more, it is read again.
+const MOST_JOINED: usize = 64 << 10;
+
 /// How a list is checked.
 ///
 /// ```
@@ -421,6 +424,7 @@ impl<F: Forms> Source for ListedFiles<F> {
         let mut item = self.ahead.take().or_else(|| self.next_item())?;
         // The next lines may be about the same file.
         while let Item::File(task) = &mut item
+            && F::bytes(&task.about) < MOST_JOINED
             && !self.lines.may_wait()
             && let Some(next) = self.next_item()
         {

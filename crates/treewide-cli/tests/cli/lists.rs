@@ -4,8 +4,8 @@ use crate::support::{Folder, find_program, skip};
 use std::fs;
 
 /// The content of `alpha.txt` and its digests.
-const ALPHA: &str = "alpha\n";
-const MD5: &str = "9f9f90dbe3e5ee1218c86b8839db1995";
+pub(crate) const ALPHA: &str = "alpha\n";
+pub(crate) const MD5: &str = "9f9f90dbe3e5ee1218c86b8839db1995";
 const SHA1: &str = "d046cd9b7ffb7661e449683313d41f6fc33e3130";
 const SHA224: &str = "de83f7a1e5142382528e31d7473ba6b5c81a2a8a1175cd8e8a9ba8ec";
 const SHA256: &str = "b6a98d9ce9a2d9149288fa3df42d377c3e42737afdcdaf714e33c0a100b51060";
@@ -46,6 +46,13 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
     ("x", "\\SHA256 (new\\nline) = @SHA256\n", "", "SHA-256"),
     ("x", "\\@SHA256  new\\nline\n", "", "SHA-256"),
     ("x", "sha256:@SHA256  alpha.txt\n", "", "SHA-256"),
+    ("x", "alpha.txt: @GROUPS\n", "", "SHA-256"),
+    (
+        "x",
+        "MD5 (alpha.txt) = @MD5\nSize (alpha.txt) = 6 bytes\n",
+        "",
+        "MD5, which proves nothing against intent",
+    ),
     (
         "x",
         "{\"assets\":[{\"name\":\"alpha.txt\",\"digest\":\"sha256:@SHA256\",\"size\":6}]}",
@@ -116,14 +123,17 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-fn filled(text: &str) -> String {
+pub(crate) fn filled(text: &str) -> String {
     let pairs: Vec<_> = SHA256.as_bytes().chunks(2).map(|it| str::from_utf8(it).unwrap()).collect();
     let colons = pairs.join(":");
+    let upper = SHA256.to_uppercase().into_bytes();
+    let groups: Vec<_> = upper.chunks(8).map(String::from_utf8_lossy).collect();
     [
         ("@SHA256", SHA256),
         ("@BASE64", "tqmNnOmi2RSSiPo99C03fD5Cc3r9za9xTjPAoQC1EGA"),
         ("@UPPER", &SHA256.to_uppercase()),
         ("@COLONS", &colons),
+        ("@GROUPS", &groups.join(" ")),
         ("@SHA512", SHA512),
         ("@SHA384", SHA384),
         ("@SHA224", SHA224),
@@ -136,7 +146,7 @@ fn filled(text: &str) -> String {
     .fold(text.to_owned(), |text, (name, digest)| text.replace(name, digest))
 }
 
-fn folder() -> Folder {
+pub(crate) fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("alpha.txt", ALPHA);
     folder.write("new\nline", ALPHA);
@@ -352,13 +362,16 @@ fn check_and_other_programs_agree() {
         ("openssl", &["dgst", "-sha3-256"]),
         ("openssl", &["dgst", "-sha512", "-r"]),
         ("openssl", &["dgst", "-md5", "-c"]),
+        ("gpg", &["--print-md", "SHA256"]),
+        ("gpg", &["--print-md", "SHA512"]),
+        ("gpg", &["--print-md", "MD5"]),
     ] {
         let Some(path) = find_program(program) else {
             skip(program, "it is not installed");
             continue;
         };
-        // openssl does not escape line ends.
-        let files = if program == "openssl" { &files[..3] } else { &files[..] };
+        // These do not escape line ends.
+        let files = if program == "openssl" || program == "gpg" { &files[..3] } else { &files[..] };
         let list = folder.program(path).args(args).args(files).run();
         folder.write("list", &list.stdout);
         let n = files.len();
@@ -460,6 +473,15 @@ fn check_reports_every_file_that_is_not_verified() {
             "\\b\\n: FAILED (a x\\u{1b} digest, which this program does not know)\n",
         ),
         ("Packages", "Filename: alpha.txt\nSHA256: @SHA256\n\nFilename: b\n".into(), "b: FAILED (no digest)\n"),
+        ("x", format!("{good}UNSUPPORTED  b\n"), "b: FAILED (no digest)\n"),
+        ("x", format!("{good}{}b\n", " ".repeat(42)), "b: FAILED (no digest)\n"),
+        ("x", format!("{good}SHA256   zz   b\n"), "b: FAILED (the digest is not hex)\n"),
+        ("x", format!("# made\u{b}@SHA256  b\n{good}"), "a comment with a digest and a name in it"),
+        (
+            "x",
+            "#mtree\n# made b sha256digest=@SHA256\nalpha.txt sha256digest=@SHA256\n".into(),
+            "a comment with a digest in it",
+        ),
         ("Manifest", "DIST b 6\nDIST alpha.txt 6 SHA256 @SHA256\n".into(), "b: FAILED (not a name without escapes"),
         (
             "x",
@@ -486,44 +508,6 @@ fn check_reports_every_file_that_is_not_verified() {
         .treewide("check x")
         .run()
         .fails(0, &["(gpg --verify x), and 2 lines outside of the signed text cannot be\n"]);
-}
-
-/// Parts of these good lists were once read as something else.
-#[test]
-fn check_takes_indexes_and_absolute_names_as_they_are() {
-    let folder = folder();
-    folder.write("pool/alpha.txt", ALPHA);
-    folder.write("alpha.txt", "another");
-    let packages = "Package: a\nDescription: b\nDescription-md5: @MD5\nFilename: pool/alpha.txt\nSHA256: @SHA256\n\n";
-    let sources = "Package: a\nFiles:\n @MD5 6 alpha.txt\nDirectory: pool\n\n";
-    let absolute = format!("{},sha256=@BASE64,6\n", folder.join("pool/alpha.txt").display());
-    for (name, text, count) in [
-        ("x", packages.repeat(2), 2),
-        ("deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages", packages.repeat(2), 2),
-        ("Sources", sources.into(), 1),
-        ("x", sources.into(), 1),
-        ("x.dist-info/RECORD", absolute, 1),
-    ] {
-        folder.write(name, filled(&text));
-        let ended = folder.treewide(&format!("check {name}")).run();
-        let found = ended.text().matches("pool/alpha.txt: OK\n").count();
-        assert_eq!(found, count, "{name}: {ended:?}");
-        ended.fails(0, &[&format!("checked: {count} OK")]);
-        assert!(!ended.stderr.contains("malformed"), "{name}: {ended:?}");
-    }
-}
-
-/// A JSON document that is too long was once cut to the lines that fit.
-#[test]
-fn check_refuses_a_long_document() {
-    let folder = folder();
-    let good = filled(r#"{"name":"alpha.txt","digest":"sha256:@SHA256"}"#);
-    let lines = (" ".repeat(1023) + "\n").repeat((16 << 10) - 1);
-    let last =
-        format!("{}\n{}\n", " ".repeat(900), filled(r#",{"name":"b","digest":"sha256:@SHA256"}"#));
-    folder.write("x", format!("[\n{good}\n{lines}{last}]\n"));
-    let cause = "x:16388: JSON of 16 MiB or more, which is too long to be read\n";
-    folder.treewide("check x").run().fails(3, &[cause]);
 }
 
 /// One reading is enough for all digests of a file.

@@ -31,6 +31,7 @@ mod json;
 #[cfg(target_os = "linux")]
 mod lengths;
 mod lists;
+mod lists_odd;
 mod manifest;
 #[cfg(target_os = "linux")]
 mod manifest_fails;

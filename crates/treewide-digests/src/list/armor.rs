@@ -1,5 +1,7 @@
 //! Text signed with PGP: which lines are text, and which belong to the signature. A digest in the wrong part is not passed over.
 
+use super::line::{digests, is_name};
+
 /// The part of signed text that the next line is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Armor {
@@ -33,8 +35,10 @@ impl Armor {
             (Self::Text, b"-----BEGIN PGP SIGNATURE-----") => (Self::Signature, Said::Armor),
             (Self::Headers, b"") => (Self::Text, Said::Armor),
             (Self::Signature, b"-----END PGP SIGNATURE-----") => (Self::Outside, Said::Armor),
-            (Self::Headers, line) if is_header(line) => (*self, Said::Armor),
-            (Self::Signature, line) if is_header(line) || line.iter().all(is_base64) => {
+            (Self::Headers, line) if is_header(line) && !is_entry(line) => (*self, Said::Armor),
+            (Self::Signature, line)
+                if is_header(line) && !is_entry(line) || line.iter().all(is_base64) =>
+            {
                 (*self, Said::Armor)
             }
             (Self::Headers | Self::Signature, _) => (*self, Said::Stray),
@@ -48,6 +52,11 @@ impl Armor {
 
 fn is_header(line: &[u8]) -> bool {
     line.iter().position(|it| *it == b':').is_some_and(|colon| HEADERS.contains(&&line[..colon]))
+}
+
+/// Whether a name follows a digest.
+fn is_entry(line: &[u8]) -> bool {
+    digests(line).into_iter().any(|(_, _, rest)| is_name(rest))
 }
 
 fn is_base64(byte: &u8) -> bool {
@@ -66,6 +75,7 @@ mod tests {
             ("-----BEGIN PGP SIGNED MESSAGE-----", Said::Armor),
             ("Hash: SHA512", Said::Armor),
             ("abcd  b", Said::Stray),
+            ("Hash: b6a98d9ce9a2d9149288fa3df42d377c  b", Said::Stray),
             ("", Said::Armor),
             ("Hash: x", Said::Line(b"Hash: x")),
             ("- -----BEGIN", Said::Line(b"-----BEGIN")),

@@ -13,7 +13,14 @@ pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
         Value::Array(values) => values.iter().for_each(|it| page(it, said)),
         Value::Object(object) => {
             let name = object.get("name").and_then(Value::as_str);
-            let size = object.get("size").and_then(Value::as_u64);
+            let size = match object.get("size") {
+                Some(Value::String(text)) => text.parse().ok(),
+                size => size.and_then(Value::as_u64),
+            };
+            if let (Some(name), Some(Value::Number(_)), None) = (name, object.get("size"), size) {
+                let cause = "the length is not a whole number";
+                said.push(Err(without_digest(name.as_bytes(), cause)));
+            }
             if let (Some(name), Some(digest)) = (name, object.get("digest")) {
                 said.push(file(name, digest, size));
             }
@@ -123,7 +130,7 @@ mod tests {
             {"name": "b.tar", "digest": "x", "more": {"name": "c.tar", "digest": "sha512:00"}},
             {"name": "d.tar", "digest": null}, {"label": "e", "digest": "sha256:@"}, {"sha256": "@"},
             {"name": "f.tar", "checksum": "sha256:@"}, {"name": "g.tar", "id": "RA_1", "commit": "@"},
-            {"name": "h.tar", "sha256": "@", "md5sum": "00"}, {"name": "i.tar", "hash": "@"}]}"#;
+            {"name": "h.tar", "size": "7", "sha256": "@", "md5sum": "00"}, {"name": "i.tar", "size": -1, "hash": "@"}]}"#;
         let without = "a digest without a file name";
         assert_eq!(
             read(page, &text.replace('@', &hex)),
@@ -135,8 +142,9 @@ mod tests {
                 without,
                 without,
                 without,
-                "h.tar md5:00 None",
-                &format!("h.tar sha256:{hex} None"),
+                "h.tar md5:00 Some(7)",
+                &format!("h.tar sha256:{hex} Some(7)"),
+                "the length is not a whole number",
                 "a digest in a key that is not known: hash",
             ]
         );

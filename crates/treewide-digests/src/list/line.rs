@@ -10,6 +10,7 @@
 //! | [`sized`] | `HEX LENGTH a`, below a heading (Debian) |
 //! | [`field`] | `Key: value` |
 
+use crate::algorithm::Algorithm;
 use treewide_files::list::Fault;
 
 /// The parts of a line. The digits may not be hexadecimal.
@@ -48,6 +49,23 @@ pub(crate) fn has_digits(text: &[u8]) -> bool {
     text.split(|it| !it.is_ascii_hexdigit()).any(|it| it.len() >= DIGEST_LIKE)
 }
 
+/// The digits in a row that are as many as of a digest, all except one at least, between the text before and after each.
+pub(crate) fn digests(text: &[u8]) -> Vec<(&[u8], &[u8], &[u8])> {
+    let (mut at, mut found) = (0, Vec::new());
+    for part in text.split(|it| !it.is_ascii_hexdigit()) {
+        if part.len() + 1 >= SHORTEST {
+            found.push((&text[..at], part, &text[at + part.len()..]));
+        }
+        at += part.len() + 1;
+    }
+    found
+}
+
+/// Whether a text begins with a blank and has something after it.
+pub(crate) fn is_name(text: &[u8]) -> bool {
+    text.first().is_some_and(u8::is_ascii_whitespace) && !text.trim_ascii().is_empty()
+}
+
 fn is_hex(word: &[u8]) -> bool {
     word.len() >= DIGEST_LIKE && word.iter().all(u8::is_ascii_hexdigit)
 }
@@ -84,6 +102,13 @@ pub(crate) fn tagged(line: &[u8]) -> Option<Parts> {
     Some(Parts { tag: tag.into(), digits, name: Some(name.into()), size: None })
 }
 
+/// The length in `SIZE (a) = 7` and `Size (a) = 7 bytes`, which BSD has next to digests.
+pub(crate) fn size(parts: &Parts) -> Option<u64> {
+    let number = parts.digits.strip_suffix(b" bytes").unwrap_or(&parts.digits);
+    let is_size = parts.tag.eq_ignore_ascii_case(b"size");
+    is_size.then(|| str::from_utf8(number).ok()?.parse().ok()).flatten()
+}
+
 /// `sha256:HEX  a` and `sha256:HEX`. If there is a name, the digits may be fewer, and before two blanks anything else.
 pub(crate) fn prefixed(line: &[u8]) -> Option<Parts> {
     let colon = line.iter().position(|it| *it == b':')?;
@@ -99,14 +124,14 @@ pub(crate) fn prefixed(line: &[u8]) -> Option<Parts> {
     is_it.then(|| Parts { tag: tag.into(), digits: digits.into(), name, size: None })
 }
 
-/// Columns with two blanks or more between them. The last one may be padded.
+/// Columns with two blanks or more between them. The last one may be padded, and the digits anything if there are such columns.
 pub(crate) fn columns(line: &[u8]) -> Option<Parts> {
     let (tag, rest) = word(line);
     let (digits, name) = word(rest);
     let name = name.trim_ascii_end();
     let is_apart = |it: &[u8]| it.starts_with(b"  ");
     let is_column = is_apart(&line[tag.len()..]) && is_apart(&rest[digits.len()..]);
-    let is_digest = is_hex(digits) || is_short(digits) && is_column && !is_hex(name);
+    let is_digest = is_hex(digits) || !digits.is_empty() && is_column && !is_hex(name);
     let is_it = tag.iter().all(is_word) && !is_hex(tag) && is_digest && !name.is_empty();
     let name = Some(name.into());
     is_it.then(|| Parts { tag: tag.into(), digits: digits.into(), name, size: None })
@@ -147,6 +172,16 @@ pub(crate) fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
         && key.iter().all(is_word)
         && matches!(value.first(), None | Some(b' '));
     is_it.then(|| (key, value.trim_ascii()))
+}
+
+/// The name in a line of rclone whose digest is a word that says why there is none, or blanks.
+pub(crate) fn without(line: &[u8]) -> Option<&[u8]> {
+    let inner = line.trim_ascii_start();
+    let blanks = line.len() - inner.len();
+    let is_blank =
+        Algorithm::ALL.iter().any(|it| it.digest_len() > 4 && 2 * it.digest_len() + 2 == blanks);
+    let rest = [&b"UNSUPPORTED  "[..], b"ERROR  "].iter().find_map(|it| inner.strip_prefix(*it));
+    rest.or(is_blank.then_some(inner)).filter(|it| !it.is_empty())
 }
 
 /// Lines that say nothing of a file: of PowerShell's table, and of certutil.

@@ -1,7 +1,7 @@
 //! The lists of hashdeep, which are made of evidence: a header names the columns, and the name is the rest of the line.
 
 use super::Form;
-use crate::list::line::{Parts, Said, without_digest};
+use crate::list::line::{Parts, Said, digests, without_digest};
 
 #[derive(Debug, Default)]
 pub(super) struct Hashdeep {
@@ -12,10 +12,13 @@ pub(super) struct Hashdeep {
 impl Form for Hashdeep {
     fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
         // A digit that is damaged may become one #.
+        let mut wrong = |name: &[u8], cause| said.push(Err(without_digest(name, cause)));
         if line.starts_with(b"%%%% HASHDEEP-") || line.starts_with(b"##") {
+            if digests(line).into_iter().any(|(_, _, after)| after.starts_with(b",")) {
+                wrong(b"", "a comment with a digest and a name in it");
+            }
             return;
         }
-        let mut wrong = |name: &[u8], cause| said.push(Err(without_digest(name, cause)));
         if let Some(columns) = line.strip_prefix(b"%%%% ") {
             let columns: Vec<_> = columns.split(|it| *it == b',').collect();
             match columns[..] {

@@ -3,7 +3,9 @@
 
 use super::{Form, is_comment};
 use crate::algorithm::Algorithm;
-use crate::list::line::{Parts, Said, is_digest, without_digest};
+use crate::list::line::{Parts, Said, digests, is_digest, without_digest};
+use std::io::ErrorKind::NotFound;
+use treewide_files::name;
 
 #[derive(Debug, Default)]
 pub(super) struct Mtree {
@@ -23,6 +25,9 @@ impl Form for Mtree {
         if self.before.is_empty()
             && (line.is_empty() || line.starts_with(b"#mtree") || is_comment(line, b'#'))
         {
+            if digests(line).into_iter().any(|(before, ..)| before.ends_with(b"=")) {
+                said.push(Err(without_digest(b"", "a comment with a digest in it")));
+            }
             return;
         }
         if let Some(line) = line.strip_suffix(b"\\") {
@@ -51,12 +56,14 @@ impl Mtree {
             return Err("a # in front of a name; put a blank after it".into());
         }
         let (mut kind, mut size, mut digests) = (self.usual.clone(), None, Vec::new());
+        let mut is_optional = false;
         for word in words {
             let equals = word.iter().position(|it| *it == b'=').unwrap_or(word.len());
             let (key, value) = (&word[..equals], word.get(equals + 1..).unwrap_or_default());
             let tag = key.strip_suffix(b"digest").unwrap_or(key);
             match key {
-                b"nochange" | b"optional" | b"ignore" | b"type" | b"all" if value.is_empty() => {}
+                b"optional" if value.is_empty() => is_optional = true,
+                b"nochange" | b"ignore" | b"type" | b"all" if value.is_empty() => {}
                 b"link" | b"contents" => {}
                 _ if value.is_empty() || value.contains(&b'=') => {
                     return Err(format!(
@@ -102,6 +109,10 @@ impl Mtree {
         if !is_path {
             name = [self.folders.concat(), name].concat();
         }
+        let path = name::to_path(&name).ok().filter(|_| is_optional);
+        if path.is_some_and(|it| it.symlink_metadata().is_err_and(|it| it.kind() == NotFound)) {
+            return Ok(());
+        }
         let parts = digests.into_iter().map(|(tag, digits)| Parts {
             tag: tag.into(),
             digits: digits.into(),
@@ -143,7 +154,7 @@ mod tests {
     #[test]
     fn mtree_follows_folders_and_continued_lines() {
         let text = "#mtree\n/set type=file uid=0\n. type=dir\n    a\\040\\043 size=2 \\\n    sha256digest=00\nd type=dir\nb md5=00 sha1=00\n..\n\
-            ./x/y sha256=00 link=z=\nl type=link link=a\n..\n#.txt size=6 sha256=00\nc size=2\ne mode=0644`md5=00\nf type=fhle\ng md5=00 \\\n";
+            ./x/y sha256=00 link=z=\nl type=link link=a\ngone optional md5=00\n..\n#.txt size=6 sha256=00\nc size=2\ne mode=0644`md5=00\nf type=fhle\ng md5=00 \\\n";
         assert_eq!(
             read(&mut Mtree::default(), text),
             [

@@ -1,0 +1,57 @@
+//! `treewide check` with odd parts of lists: other names, comments, lengths, and documents that are too long.
+
+use crate::lists::{ALPHA, MD5, filled, folder};
+
+/// Parts of these good lists were once read as something else.
+#[test]
+fn check_takes_indexes_and_absolute_names_as_they_are() {
+    let folder = folder();
+    folder.write("pool/alpha.txt", ALPHA);
+    folder.write("alpha.txt", "another");
+    let packages = "Package: a\nDescription: b\nDescription-md5: @MD5\nFilename: pool/alpha.txt\nSHA256: @SHA256\n\n";
+    let sources = "Package: a\nFiles:\n @MD5 6 alpha.txt\nDirectory: pool\n\n";
+    let absolute = format!("{},sha256=@BASE64,6\n", folder.join("pool/alpha.txt").display());
+    for (name, text, count) in [
+        ("x", packages.repeat(2), 2),
+        ("deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages", packages.repeat(2), 2),
+        ("Sources", sources.into(), 1),
+        (
+            "x",
+            "#mtree\npool/alpha.txt sha256digest=@SHA256\ngone optional sha256digest=@SHA256\n"
+                .into(),
+            1,
+        ),
+        ("x", "# of commit @SHA1 on main\n# @SHA256  b\n@SHA256  pool/alpha.txt\n".into(), 1),
+        ("x", sources.into(), 1),
+        ("x.dist-info/RECORD", absolute, 1),
+    ] {
+        folder.write(name, filled(&text));
+        let ended = folder.treewide(&format!("check {name}")).run();
+        let found = ended.text().matches("pool/alpha.txt: OK\n").count();
+        assert_eq!(found, count, "{name}: {ended:?}");
+        ended.fails(0, &[&format!("checked: {count} OK")]);
+        assert!(!ended.stderr.contains("malformed"), "{name}: {ended:?}");
+    }
+}
+
+#[test]
+fn check_compares_the_lengths_that_bsd_lists() {
+    let folder = folder();
+    folder.write("x", format!("MD5 (alpha.txt) = {MD5}\nSIZE (alpha.txt) = 7\n"));
+    let cause = "x:2: alpha.txt has 6 bytes instead of 7\n";
+    folder.treewide("check x").run().fails(0, &[cause, "1 OK"]);
+    folder.treewide("check --strict x").run().fails(3, &[cause]);
+}
+
+/// A JSON document that is too long was once cut to the lines that fit.
+#[test]
+fn check_refuses_a_long_document() {
+    let folder = folder();
+    let good = filled(r#"{"name":"alpha.txt","digest":"sha256:@SHA256"}"#);
+    let lines = (" ".repeat(1023) + "\n").repeat((16 << 10) - 1);
+    let last =
+        format!("{}\n{}\n", " ".repeat(900), filled(r#",{"name":"b","digest":"sha256:@SHA256"}"#));
+    folder.write("x", format!("[\n{good}\n{lines}{last}]\n"));
+    let cause = "x:16388: JSON of 16 MiB or more, which is too long to be read\n";
+    folder.treewide("check x").run().fails(3, &[cause]);
+}
