@@ -436,7 +436,8 @@ def dupes(
     - `similar=80`: pairs of folders that share 80 % of the larger one's bytes are also groups.
     - `root`: the directory that a list is of, or one that has it under the name of the list. Without it, it is `X` next
       to `X.b3`.
-    - `verify`: files of lists are looked at first; with `"read"` all are read.
+    - `verify`: files of lists are looked at first; with `"read"` all are read. Their folders are not: the files in them
+      are groups of their own.
 
     Raises `ManifestError` if a list cannot be used, `ValueError` if two operands have the same files, and `OSError`.
     """

@@ -16,14 +16,15 @@ use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::terminal::Form;
+use crate::shell::usage::wrong_value;
 use crate::shell::wording::count;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::path::PathBuf;
 use treewide_files::digest::hex;
 use treewide_files::list::json::{Object, quoted};
-use treewide_files::name::Listed;
-use treewide_manifest::found::{Found, Group, Kind, Member};
+use treewide_files::name::{Listed, shown};
+use treewide_manifest::found::{Found, Group, Kind, Member, Root};
 use treewide_manifest::{Dupes, Evidence};
 
 pub(crate) const NOTES: Notes = Notes {
@@ -79,28 +80,29 @@ pub(crate) struct DupesArgs {
     /// Look at files that are only recorded before they are called the same
     ///
     /// metadata: a file is read unless its size, inode and ctime are as recorded; read: all are read. A file that is not as
-    /// recorded is reported, and is not a duplicate; the exit status is 1.
+    /// recorded is reported, and is not a duplicate; the exit status is 1. Files in folders of lists are listed for themselves.
     #[arg(long, value_name = "EVIDENCE", num_args = 0..=1, require_equals = true, help_heading = "Coverage")]
     #[arg(default_missing_value = "metadata", value_parser = ["metadata", "read"])]
     verify: Option<String>,
 
     /// Write one JSON object a line: kind, digest, size, files, percent, reclaimable, members; and one that counts
     ///
-    /// `link_of` of a member is an earlier member that is the same file. Similar folders have no digest and no files; size is
+    /// `link_of` of a member is an earlier member that is the same file; `here` is false where the path is only what a list
+    /// says. Similar folders have no digest and no files; size is
     /// then what they share, and percent is that of the larger one.
     #[arg(long, help_heading = "Output", conflicts_with_all = ["null", "fclones"])]
     json: bool,
 
     /// Write paths alone, each with a zero byte after it, and one more after each group
     ///
-    /// Those of folders end in `/`.
-    #[arg(short = '0', long, help_heading = "Output", conflicts_with = "fclones")]
+    /// Those of folders end in `/`. A list without an index needs --verify.
+    #[arg(short = '0', long, help_heading = "Output", conflicts_with_all = ["fclones", "similar"])]
     null: bool,
 
     /// Write a report that `fclones remove`, `link` and `dedupe` read
     ///
-    /// It lists files, not folders. Its time is when the walk for the oldest manifest began, so that fclones leaves files
-    /// alone that were written to since. A list without an index needs --verify.
+    /// It lists files, not folders. Files of lists are verified, by metadata if --verify does not say more. Its time is when
+    /// the walk for the oldest manifest began, so that fclones leaves files alone that were written to since.
     #[arg(long, help_heading = "Output")]
     fclones: bool,
 
@@ -147,6 +149,7 @@ impl DupesArgs {
         let dupes = dupes.similar(self.similar.unwrap_or(0)).verify(match self.verify.as_deref() {
             Some("read") => Evidence::Read,
             Some(_) => Evidence::Metadata,
+            None if self.verifies() => Evidence::Metadata,
             None => Evidence::Claimed,
         });
         let found = dupes.folders(!self.fclones).run(&self.operands, &options)?;
@@ -160,11 +163,16 @@ impl DupesArgs {
         }
         if self.null {
             found.are_here("so its names are not paths")?;
+            if let Some(root) = found.roots().iter().find(|it| !self.knows_paths(it)) {
+                let cause =
+                    "its names may be those of other files here, as it has no index; add --verify";
+                return Err(wrong_value(format!("{}: {cause}", shown(root.path()))).into());
+            }
         }
         let summary = self.summary(&found);
         let end = self.json.then(|| summary_json(&found));
         match self.fclones {
-            true => fclones::write(found, begun, self.verify.is_some(), &mut output)?,
+            true => fclones::write(found, begun, &mut output)?,
             false => self.groups(found, &mut output, page.as_mut())?,
         }
         end.map_or(Ok(()), |end| output.record(Form::Json, |to| to.write_all(end.as_bytes())))?;
@@ -174,6 +182,16 @@ impl DupesArgs {
             console.say(&summary);
         }
         Ok(outcome)
+    }
+
+    /// Whether recorded files are looked at again. For fclones, those of lists always are.
+    fn verifies(&self) -> bool {
+        self.verify.is_some() || (self.fclones && self.operands.iter().any(|it| !it.is_dir()))
+    }
+
+    /// Whether the names of an operand are paths of its files here, as far as is known.
+    fn knows_paths(&self, root: &Root) -> bool {
+        root.dir().is_some() && (self.verify.is_some() || !root.is_list() || root.began().is_some())
     }
 
     fn summary(&self, found: &Found) -> String {
@@ -194,8 +212,11 @@ impl DupesArgs {
         if totals.links > 0 {
             text += &format!("; {} of the same files", count(totals.links, "more name"));
         }
+        if totals.followed > 0 {
+            text += &format!("; {} through links not counted", count(totals.followed, "name"));
+        }
         text += "; ";
-        if self.verify.is_none() {
+        if !self.verifies() {
             return text + &contents::known_by(found.roots(), found.read());
         }
         let (files, bytes) = found.read();
@@ -226,9 +247,35 @@ impl DupesArgs {
                 paths.chain([Vec::new()]).flat_map(|it| [it, vec![0]].concat()).collect()
             };
             let forms = (self.json, self.null);
-            contents::write(output, forms, || json(&found, &group), null, || text(&found, &group))?;
+            let json = || self.json(&found, &group);
+            contents::write(output, forms, json, null, || text(&found, &group))?;
         }
         Ok(())
+    }
+
+    fn json(&self, found: &Found, group: &Group) -> String {
+        let mut object = Object::new();
+        object.string("kind", group.kind.word());
+        known(&mut object, "digest", group.digest.map(|it| quoted(&hex(&it))));
+        known(&mut object, "size", group.size);
+        let percent = if let Kind::Similar(percent) = group.kind { Some(percent) } else { None };
+        known(&mut object, "files", percent.is_none().then_some(group.files));
+        known(&mut object, "percent", percent);
+        known(&mut object, "reclaimable", group.reclaimable);
+        let members = group.members.iter().map(|member| {
+            let mut object = Object::about(&path(found, member));
+            let root = &found.roots()[member.root];
+            object.path("operand", root.path());
+            object.raw("here", self.knows_paths(root));
+            known(&mut object, "evidence", member.evidence.map(|it| quoted(it.word())));
+            match member.link_of {
+                Some(first) => object.path("link_of", &path(found, &group.members[first])),
+                None => object.null("link_of"),
+            };
+            object.finish().trim_end().to_owned()
+        });
+        object.list("members", &members.collect::<Vec<_>>());
+        object.finish()
     }
 }
 
@@ -296,29 +343,6 @@ fn percent(text: &str) -> Result<u8, String> {
     number.ok_or_else(|| "expected a percentage from 1 to 100, such as 80%".into())
 }
 
-fn json(found: &Found, group: &Group) -> String {
-    let mut object = Object::new();
-    object.string("kind", group.kind.word());
-    known(&mut object, "digest", group.digest.map(|it| quoted(&hex(&it))));
-    known(&mut object, "size", group.size);
-    let percent = if let Kind::Similar(percent) = group.kind { Some(percent) } else { None };
-    known(&mut object, "files", percent.is_none().then_some(group.files));
-    known(&mut object, "percent", percent);
-    known(&mut object, "reclaimable", group.reclaimable);
-    let members = group.members.iter().map(|member| {
-        let mut object = Object::about(&path(found, member));
-        object.path("operand", found.roots()[member.root].path());
-        known(&mut object, "evidence", member.evidence.map(|it| quoted(it.word())));
-        match member.link_of {
-            Some(first) => object.path("link_of", &path(found, &group.members[first])),
-            None => object.null("link_of"),
-        };
-        object.finish().trim_end().to_owned()
-    });
-    object.list("members", &members.collect::<Vec<_>>());
-    object.finish()
-}
-
 fn summary_json(found: &Found) -> String {
     let (totals, (files, bytes)) = (found.totals(), found.read());
     contents::numbers(&[
@@ -329,6 +353,7 @@ fn summary_json(found: &Found) -> String {
         ("reclaimable", totals.reclaimable),
         ("unknown", totals.unknown),
         ("links", totals.links),
+        ("followed", totals.followed),
         ("files_read", files),
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),

@@ -66,11 +66,12 @@ fn dupes_writes_json() {
         (&lines[0]["kind"], &lines[0]["size"], &lines[0]["reclaimable"]),
         (&"files".into(), &3.into(), &3.into())
     );
-    let member = serde_json::json!({"path": "t/new\nline", "operand": "t", "evidence": "read", "link_of": null});
+    let member = serde_json::json!({"path": "t/new\nline", "operand": "t", "evidence": "read", "link_of": null,
+        "here": true});
     assert_eq!(lines[0]["members"][1], member);
     assert_eq!(lines[1]["members"][0]["evidence"], serde_json::Value::Null);
     let all = serde_json::json!({"file_groups": 1, "folder_groups": 1, "redundant": 2, "reclaimable": 6, "unknown": 0, "similar": 0, "changed": 0,
-        "links": 0, "files_read": 4, "bytes_read": 12, "unreadable": 0});
+        "links": 0, "followed": 0, "files_read": 4, "bytes_read": 12, "unreadable": 0});
     assert_eq!(lines[2], all);
 }
 
@@ -88,7 +89,7 @@ fn dupes_verifies_and_names_what_changed() {
         .fails(0, &["6 B; 4 files read (12 B), 0 are not as recorded"]);
     folder.write("t/a", "eno");
     let ended = folder.treewide("dupes --verify t.b3").run();
-    assert_eq!(ended.text(), "3 B  2 folders of 3 B, 1 file in each\n  t/b/\n  t/c/\n");
+    assert_eq!(ended.text(), "3 B  2 files of 3 B\n  t/b/1\n  t/c/1\n");
     ended.fails(
         1,
         &["t/a: has another content than recorded", "1 file read (3 B), 1 is not as recorded"],
@@ -179,7 +180,7 @@ fn dupes_writes_a_report_for_fclones() {
     folder
         .treewide("dupes --fclones gone.b3")
         .run()
-        .fails(2, &["gone.b3: no index says when its files were read", "add --verify"]);
+        .fails(1, &["gone/b: ", "1 is not as recorded"]);
     folder.write("gone/b", "one");
     folder
         .treewide("dupes --fclones --verify gone.b3")
@@ -243,6 +244,9 @@ fn dupes_and_missing_refuse_what_they_cannot_do() {
         ("dupes -o t.b3 t.b3", 2, "is an input, and the output would replace it"),
         ("missing -o list u list", 2, "list: is an input"),
         ("dupes --json -0 t", 2, "--null"),
+        ("dupes --similar 50% -0 t", 2, "--null"),
+        ("dupes --root nowhere t.b3", 2, "nowhere: is not a directory here"),
+        ("missing --root nowhere t.b3 u", 2, "nowhere: is not a directory here"),
         (
             "dupes -",
             2,
@@ -470,7 +474,9 @@ fn names_of_a_list_are_those_here_before_those_of_a_directory_of_its_name() {
     folder.write("d/a", "same");
     folder.write("d/b", "same");
     folder.treewide("sum -q d/a d/b -o d.b3").run().fails(0, &[]);
-    folder.treewide("dupes -q -0 d.b3").run().succeeds_with("d/a\0d/b\0\0");
+    let cause =
+        "d.b3: its names may be those of other files here, as it has no index; add --verify";
+    folder.treewide("dupes -q -0 d.b3").run().fails(2, &[cause]);
     folder.treewide("dupes -q -0 --verify d.b3").run().succeeds_with("d/a\0d/b\0\0");
 }
 
@@ -490,14 +496,14 @@ fn dupes_never_name_the_root_of_the_file_system() {
     let folder = folder();
     folder.write("x", "one");
     folder.write("list", format!("{}  x\n", hex("one")));
-    folder.treewide("dupes -q -0 list u").run().succeeds_with("./\0u/\0\0");
+    folder.treewide("dupes -q -0 --verify list u").run().succeeds_with("x\0u/x\0\0");
     folder
         .treewide("dupes -q list u")
         .run()
         .succeeds_with("3 B  2 folders of 3 B, 1 file in each\n  ./\n  u/\n");
     fs::remove_file(folder.join("x")).unwrap();
     let ended = folder.treewide("dupes -q --json list u").run();
-    assert!(ended.text().contains(r#"{"path":".","operand":"list""#), "{ended:?}");
+    assert!(ended.text().contains(r#"{"path":".","operand":"list","here":false"#), "{ended:?}");
     let ended = folder.treewide("dupes -q list u").run();
     assert!(ended.text().contains("  list:./\n"), "{ended:?}");
 }
@@ -625,7 +631,7 @@ fn dupes_and_missing_look_for_the_directory_of_a_list() {
     let folder = folder();
     fs::create_dir(folder.join("lists")).unwrap();
     folder.treewide("snapshot -q t -o lists/t.b3").run().fails(0, &[]);
-    let groups = "t/a\0t/new\nline\0\0t/b/\0t/c/\0\0";
+    let groups = "t/a\0t/new\nline\0\0t/b/1\0t/c/1\0\0";
     for root in ["t", "."] {
         let ended =
             folder.treewide(&format!("dupes -q -0 --verify --root {root} lists/t.b3")).run();
@@ -634,7 +640,7 @@ fn dupes_and_missing_look_for_the_directory_of_a_list() {
     }
     let ended =
         folder.treewide("dupes -q -0 --verify --root . ../lists/t.b3").at(folder.join("t")).run();
-    assert_eq!(ended.text(), "./a\0./new\nline\0\0./b/\0./c/\0\0", "{ended:?}");
+    assert_eq!(ended.text(), "./a\0./new\nline\0\0./b/1\0./c/1\0\0", "{ended:?}");
     // A directory of its name that is another one.
     folder.write("lists/t/other", "one");
     folder

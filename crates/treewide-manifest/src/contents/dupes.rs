@@ -1,9 +1,11 @@
 //! Duplicates: files with the same content, and folders that are equal.
 
 use crate::contents::entry::{EMPTY, Kind as Thing, ROOT, parents, split};
-use crate::contents::facts::{Facts, Inode, last};
+use crate::contents::facts::{Facts, last};
 use crate::contents::folders::{Folder, Folders};
 use crate::contents::group::{Group, Kind, Member};
+use crate::contents::links::Links;
+use crate::contents::numbers::Numbers;
 use crate::contents::root::Root;
 use crate::contents::roots::{Roots, Run, runs};
 use crate::contents::similar::Similar;
@@ -16,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
-use treewide_files::{Options, Stamp};
+use treewide_files::Options;
 
 /// Files of fewer bytes count as long as they are: holes in them are few bytes, and asking for each takes time. A guess.
 const WITH_HOLES: u64 = 64 << 10;
@@ -58,6 +60,8 @@ pub struct Totals {
     pub similar: u64,
     /// Names of files that have another name in their group: hard links.
     pub links: u64,
+    /// Names that lead through symbolic links. They are in no group: the files that they lead to stand for themselves.
+    pub followed: u64,
 }
 
 impl Default for Dupes {
@@ -124,23 +128,26 @@ impl Dupes {
         })?;
         let mut verified = Verified::default();
         if self.verify < Evidence::Claimed {
-            let files = self.files(&roots, &verified, options, None)?;
+            let (files, _) = self.files(&roots, &verified, options, None)?;
             verified = Verified::new(files, self.verify, &roots, options)?;
         }
         let mut folders = Sorter::new();
         let mut similar = Similar::new(self.similar);
         let mut folder = |begin: [u8; ROOT], it: Folder<'_>| {
             similar.folder([&begin, it.name].concat(), it.size);
-            if !self.folders || !it.is_comparable {
+            // Who looks at recorded files again does not see what is new in their folders.
+            let is_list = roots.all[split(&begin).0].is_list();
+            let is_unseen = self.verify < Evidence::Claimed && is_list;
+            if !self.folders || !it.is_comparable || is_unseen {
                 return Ok(());
             }
             let size = it.size.unwrap_or(u64::MAX);
             let facts = [it.files.to_le_bytes(), size.to_le_bytes()].concat();
             folders.push(&[&it.digest, &begin, it.name, &[0], &it.height.to_le_bytes(), &facts])
         };
-        let files = self.files(&roots, &verified, options, Some(&mut folder))?;
+        let (files, followed) = self.files(&roots, &verified, options, Some(&mut folder))?;
         let mut covered = equal_folders(folders, &roots, options)?;
-        let (mut totals, mut sorter) = (Totals::default(), Sorter::new());
+        let (mut totals, mut sorter) = (Totals { followed, ..Totals::default() }, Sorter::new());
         runs(&mut files.finish()?, (OUT_LEN, 2), options, &mut |run| {
             let group = of_run(run, &roots, &mut covered, &mut totals, &mut similar)?;
             group.map_or(Ok(()), |group| sorter.push(&[&group.to_record()]))
@@ -160,19 +167,26 @@ impl Dupes {
         Ok(Found { roots, verified, totals, groups: sorter.finish()? })
     }
 
-    /// All files with a digest, to be sorted. `each` gets the folders.
+    /// All files with a digest, to be sorted, and how many names lead through links. `each` gets the folders.
     fn files(
         &self,
         roots: &Roots,
         verified: &Verified,
         options: &Options,
         mut each: Option<&mut EachFolder<'_>>,
-    ) -> Result<Sorter, Error> {
+    ) -> Result<(Sorter, u64), Error> {
         let (mut files, mut end, mut path) = (Sorter::new(), Vec::new(), Vec::new());
+        let mut followed = 0;
         for (number, root) in (0_u32..).zip(&roots.all) {
             let begin = number.to_be_bytes();
-            let mut folders = Folders::new(self.ignore_names);
+            let (mut folders, mut links) = (Folders::new(self.ignore_names), Links::of(root));
             root.each_in_order(number, options, &mut |name, mut kind| {
+                if let Thing::File(_, facts) = kind
+                    && links.as_mut().is_some_and(|it| it.has(name))
+                {
+                    followed += 1;
+                    kind = Thing::File(None, Facts { inode: None, ..facts });
+                }
                 if let Thing::File(Some(digest), mut facts) = kind {
                     path.clear();
                     path.extend_from_slice(&begin);
@@ -200,7 +214,7 @@ impl Dupes {
                 folders.finish(&mut |it| each(begin, it))?;
             }
         }
-        Ok(files)
+        Ok((files, followed))
     }
 }
 
@@ -259,13 +273,17 @@ fn equal_folders(folders: Sorter, roots: &Roots, options: &Options) -> Result<Co
         let mut group = Group::of_record(&record[size_of::<u32>()..]);
         let is_vague = group.members.iter().any(|it| roots.all[it.root].is_vague());
         let (mut copies, mut places, mut count) = (Vec::new(), HashMap::new(), 0);
+        let path = |it: &Member| [&(it.root as u32).to_be_bytes(), &it.name[..]].concat();
+        let place = |path: &[u8]| if is_vague { roots.place(path) } else { None };
+        let gone = group.members.iter().map(path).filter(|it| covered.of(it).is_some());
+        let gone: HashSet<_> = gone.filter_map(|it| place(&it)).collect();
         group.members.retain(|it| {
-            let path = [&(it.root as u32).to_be_bytes(), &it.name[..]].concat();
-            if covered.of(&path).is_some() {
+            let path = path(it);
+            let place = place(&path);
+            if covered.of(&path).is_some() || place.as_ref().is_some_and(|it| gone.contains(it)) {
                 return false;
             }
             // A folder of two operands is one. The names of the first member stay, whatever they are.
-            let place = if is_vague { roots.place(&path) } else { None };
             let at = place.map_or(count, |it| *places.entry(it).or_insert(count));
             if at > 0 {
                 copies.push((path, covered.groups.len()));
@@ -312,7 +330,7 @@ fn of_run(
 ) -> Result<Option<Group>, Error> {
     let digest = run.key();
     let (mut names, mut size) = (Vec::with_capacity(run.len()), None);
-    let (mut files, mut numbers, mut places) = (Vec::<File>::new(), HashMap::new(), HashSet::new());
+    let (mut files, mut numbers, mut places) = (Vec::<File>::new(), Numbers::new(), HashMap::new());
     let is_vague = run.iter().any(|it| roots.all[split(path_of(it).0).0].is_vague());
     for record in run.iter() {
         let (path, mut facts) = path_of(record);
@@ -324,18 +342,25 @@ fn of_run(
             return Err(Error::new(list, ErrorKind::List(cause)));
         }
         size = size.or(facts.size);
-        if is_vague && let Some(place) = roots.place(path) {
-            facts.inode = Stamp::at(&place, true).ok().and_then(|it| Inode::of(&it));
-            if !places.insert(place) {
-                continue;
-            }
+        // The file goes with any of its names.
+        let group = covered.of(path);
+        let place = if is_vague { roots.place(path) } else { None };
+        if let Some(first) = place.as_ref().and_then(|it| places.get(it)) {
+            let first: &mut Name<'_> = &mut names[*first];
+            first.group = first.group.or(group);
+            continue;
         }
+        let is_here_alone = roots.all.len() == 1 && !is_vague;
+        if !is_here_alone && facts.inode.is_none_or(|it| it.list > 0) {
+            facts.inode = roots.inode(path).or(facts.inode);
+        }
+        places.extend(place.map(|it| (it, names.len())));
         let new = files.len();
-        let file = facts.inode.map_or(new, |it| *numbers.entry(it.key()).or_insert(new));
+        let file = facts.inode.map_or(new, |it| numbers.file(&it, new));
         files.resize(new.max(file + 1), File::default());
         files[file].here += 1;
         files[file].all = files[file].all.max(facts.inode.map_or(0, |it| it.links));
-        names.push(Name { path, evidence: facts.evidence, group: covered.of(path), file });
+        names.push(Name { path, evidence: facts.evidence, group, file });
     }
     let size = if digest == EMPTY { Some(0) } else { size };
     if let Some(size) = size.filter(|size| *size > 0) {

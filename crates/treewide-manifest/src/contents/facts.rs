@@ -41,6 +41,12 @@ impl Inode {
     pub(crate) fn key(&self) -> (u32, i64, u64, u64) {
         (self.list, if self.list == 0 { 0 } else { self.ctime }, self.device, self.inode)
     }
+
+    /// The numbers that also tell it where its device is not known: no two files get an inode in the same nanosecond. Not on file
+    /// systems that keep seconds.
+    pub(crate) fn time(&self) -> Option<(u64, i64)> {
+        (self.ctime % 1_000_000_000 != 0).then_some((self.inode, self.ctime))
+    }
 }
 
 const SIZE: u8 = 1;

@@ -96,7 +96,7 @@ impl Missing {
             let other = &sides[usize::from(number == 0)];
             if other.has(size) { Wanted::Whole } else { Wanted::No }
         })?;
-        let own = Own::of(&roots);
+        let own = Own::of(&roots, options)?;
         let (mut sorter, mut end) = (Sorter::new(), Vec::new());
         let (mut totals, mut lost) = (MissingTotals::default(), Sorter::new());
         for (number, root) in (0_u32..).zip(&roots.all) {

@@ -1,14 +1,14 @@
 //! All operands of a run.
 
 use crate::contents::entry::{EMPTY, Kind, split};
-use crate::contents::facts::{Facts, first};
+use crate::contents::facts::{Facts, Inode, first};
 use crate::contents::root::Root;
 use crate::contents::sorter::Sorted;
 use crate::error::Error;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use treewide_files::Options;
 use treewide_files::name::{os_path, shown};
+use treewide_files::{Options, Stamp};
 
 /// The operands.
 #[derive(Debug)]
@@ -40,6 +40,9 @@ impl Roots {
         root: Option<&Path>,
         options: &Options,
     ) -> Result<Self, Error> {
+        if let Some(root) = root.filter(|it| !it.is_dir()) {
+            return Err(refused(root, "is not a directory here; name the directory of the lists"));
+        }
         let mut seen = Vec::new();
         for path in paths.iter().map(AsRef::as_ref) {
             let is_stream = path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
@@ -62,9 +65,15 @@ impl Roots {
         let dirs =
             self.all.iter().filter(|it| it.has_all()).filter_map(|it| Some((it, it.full()?)));
         let dirs: Vec<_> = dirs.collect();
+        // One directory may be mounted twice.
+        let number = |dir: &PathBuf| {
+            let stamp = Stamp::at(dir, true).ok().filter(|it| it.inode != 0)?;
+            Some((stamp.device, stamp.inode))
+        };
         for (at, (a, of_a)) in dirs.iter().enumerate() {
             for (b, of_b) in &dirs[at + 1..] {
-                if of_a.starts_with(of_b) || of_b.starts_with(of_a) {
+                let is_same = number(of_a).is_some_and(|it| number(of_b) == Some(it));
+                if is_same || of_a.starts_with(of_b) || of_b.starts_with(of_a) {
                     let a = shown(a.path());
                     let cause = format!("has files of {a}, which is also named; name one of them");
                     return Err(refused(b.path(), &cause));
@@ -114,6 +123,12 @@ impl Roots {
     pub(crate) fn place(&self, path: &[u8]) -> Option<PathBuf> {
         let (root, name) = split(path);
         self.path(root, name)?.canonicalize().ok()
+    }
+
+    /// The numbers of a file that is here, now.
+    pub(crate) fn inode(&self, path: &[u8]) -> Option<Inode> {
+        let (root, name) = split(path);
+        Inode::of(&Stamp::at(&self.path(root, name)?, true).ok()?)
     }
 
     pub(crate) fn path(&self, root: usize, name: &[u8]) -> Option<PathBuf> {

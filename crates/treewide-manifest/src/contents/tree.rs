@@ -152,10 +152,6 @@ impl Tree {
         }
     }
 
-    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
-        (0..self.items.len()).filter_map(|at| self.file(at))
-    }
-
     pub(crate) fn file_mut(&mut self, at: usize) -> Option<&mut File> {
         match &mut self.items[at].what {
             Thing::File(file) => Some(file),

@@ -14,26 +14,19 @@ use treewide_manifest::found::Found;
 /// The version whose format this is.
 const VERSION: &str = "0.35.0";
 
-/// Writes the report. An error if the directory of an operand is not here: fclones could not find its files. Or if no one knows
-/// when its files were read, and they were not `verified` now: fclones could not see which were written to since.
+/// Writes the report of files that were looked at now. An error if the directory of an operand is not here: fclones could not find
+/// its files.
 pub(super) fn write(
     mut found: Found,
     begun: SystemTime,
-    verified: bool,
     output: &mut Output<'_>,
 ) -> anyhow::Result<()> {
     found.are_here("so fclones cannot find its files")?;
     let mut time = day::at(begun);
     for root in found.roots().iter().filter(|it| it.is_list()) {
         // The file of a list may be a copy, which is newer than its contents. Texts are in the order of times.
-        match root.began() {
-            Some(began) => time = time.min(began.to_owned()),
-            None if verified => {}
-            None => {
-                let cause = "no index says when its files were read, so that fclones cannot see which were written to since; \
-                             add --verify";
-                return Err(wrong_value(format!("{}: {cause}", shown(root.path()))).into());
-            }
+        if let Some(began) = root.began() {
+            time = time.min(began.to_owned());
         }
         let there = root.path().metadata().and_then(|it| it.modified());
         time = time.min(day::at(there.with_context(|| shown(root.path()))?));

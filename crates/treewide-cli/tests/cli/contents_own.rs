@@ -1,0 +1,222 @@
+//! `dupes` and `missing` where one file is reached twice: by links that are followed, mounts, and lists of the same directory.
+
+use crate::support::{Folder, hex, is_root, skip};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+
+/// Makes manifests next to these directories.
+fn snapshots(folder: &Folder, dirs: &[&str]) {
+    // Longer than a step of any clock that the file systems of tests have.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    for dir in dirs {
+        folder.treewide(&format!("snapshot -q {dir}")).run().fails(0, &[]);
+    }
+}
+
+/// A directory in memory that is there twice, as `d/p` and as `m`.
+struct Twice(Folder);
+
+impl Twice {
+    /// `None` where nothing can be mounted.
+    fn new() -> Option<Self> {
+        let twice = Self(Folder::new());
+        for dir in ["d", "m"] {
+            fs::create_dir(twice.0.join(dir)).unwrap();
+        }
+        let is_there = is_root() && twice.run("mount", &["-t", "tmpfs", "tmpfs", "d"]);
+        is_there.then_some(())?;
+        twice.0.write("d/p/y", "one");
+        twice.0.write("d/p/s/z", "two");
+        twice.run("mount", &["--bind", "d/p", "m"]).then_some(twice)
+    }
+
+    fn run(&self, program: &str, args: &[&str]) -> bool {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.0.join("")).stderr(Stdio::null());
+        command.status().is_ok_and(|it| it.success())
+    }
+}
+
+impl Drop for Twice {
+    fn drop(&mut self) {
+        ["m", "d"].map(|dir| self.run("umount", &[dir]));
+    }
+}
+
+/// Who keeps the first of each group must not lose the last copy.
+#[test]
+fn links_that_are_followed_do_not_stand_for_their_files() {
+    let folder = Folder::new();
+    for name in ["t/P/f", "t/Q/f"] {
+        folder.write(name, "content");
+    }
+    for name in ["t/P/g", "t/Q/g"] {
+        folder.write(name, "another");
+    }
+    fs::create_dir(folder.join("t/A")).unwrap();
+    symlink("../Q/f", folder.join("t/A/l")).unwrap();
+    symlink("../Q", folder.join("t/A/ld")).unwrap();
+    folder.treewide("snapshot -q --follow t").run().fails(0, &[]);
+    let groups = "t/P/\0t/Q/\0\0";
+    folder.treewide("dupes -q -0 t").run().succeeds_with(groups);
+    folder.treewide("dupes -q -0 t.b3").run().succeeds_with(groups);
+    folder.treewide("dupes t.b3").run().fails(0, &["; 3 names through links not counted; "]);
+    let files = "t/P/f\0t/Q/f\0\0t/P/g\0t/Q/g\0\0";
+    let ended = folder.treewide("dupes -q -0 --verify=read t.b3").run();
+    let mut found: Vec<_> = ended.text().split_inclusive("\0\0").collect();
+    found.sort_unstable();
+    assert_eq!(found.concat(), files);
+    // A hard link of a link would lead nowhere.
+    let ended = folder.treewide("dupes -q --fclones t.b3").run();
+    assert!(ended.text().contains("t/Q/f") && !ended.text().contains("t/A"), "{ended:?}");
+    // A plain list of the same names.
+    folder.treewide("sum -q t/A/l t/P/f t/P/g t/Q/f t/Q/g -o list").run().fails(0, &[]);
+    let ended = folder.treewide("dupes -q list").run();
+    assert!(
+        ended.text().contains("2 folders of ?, 2 files in each\n  t/P/\n  t/Q/\n"),
+        "{ended:?}"
+    );
+    assert!(!ended.text().contains("t/A"), "{ended:?}");
+}
+
+#[test]
+fn a_directory_that_is_mounted_twice_has_no_copies() {
+    let Some(twice) = Twice::new() else {
+        return skip("one directory that is mounted twice", "nothing can be mounted here");
+    };
+    let folder = &twice.0;
+    snapshots(folder, &["d/p", "m", "m/s -o s.b3"]);
+    for args in ["dupes d/p.b3 m.b3", "dupes d/p m.b3", "dupes --verify=read -0 d/p.b3 m.b3"] {
+        folder.treewide(args).run().fails(2, &["m.b3: has files of d/p", "name one of them"]);
+    }
+    for args in ["missing d/p m.b3", "missing d/p.b3 m.b3", "missing d/p.b3 m", "missing d/p m"] {
+        folder.treewide(args).run().fails(1, &["2 of 2 files missing", "not counted: 2 files"]);
+    }
+    // A part of it.
+    for args in ["dupes -q --root m/s d/p.b3 s.b3", "dupes -q -0 --root m/s d/p s.b3"] {
+        folder.treewide(args).run().succeeds_with("");
+    }
+}
+
+#[test]
+fn missing_knows_files_of_the_first_that_another_reaches() {
+    let folder = Folder::new();
+    folder.write("out/y", "one");
+    folder.write("home/phone/1", "two");
+    fs::create_dir_all(folder.join("a")).unwrap();
+    fs::create_dir_all(folder.join("lists")).unwrap();
+    symlink("../out/y", folder.join("a/l")).unwrap();
+    snapshots(&folder, &["out", "--follow a", "home -o lists/home.b3"]);
+    snapshots(&folder, &["home/phone -o lists/phone.b3"]);
+    folder.treewide("sum -q a/l -o fav.txt").run().fails(0, &[]);
+    for args in [
+        "missing out a",
+        "missing out.b3 a",
+        "missing out.b3 a.b3",
+        "missing out fav.txt",
+        "missing out.b3 fav.txt",
+        "missing home/phone lists/home.b3",
+        "missing lists/phone.b3 home",
+        "missing lists/phone.b3 lists/home.b3",
+    ] {
+        folder
+            .treewide(args)
+            .run()
+            .fails(1, &["1 of 1 file missing", "not counted: 1 file of the"]);
+    }
+    // What a link leads to is not in the first.
+    folder.treewide("missing a out").run().fails(0, &["0 of 1 file missing"]);
+    // The record of the first, alone and under another name.
+    folder.treewide("missing home/phone lists/phone.b3").run().fails(0, &["0 of 1 file missing"]);
+    // Another name outside stays.
+    fs::hard_link(folder.join("home/phone/1"), folder.join("home/2")).unwrap();
+    folder.treewide("missing home/phone home").run().fails(0, &["0 of 1 file missing"]);
+}
+
+#[test]
+fn missing_does_not_count_the_record_of_the_first_among_others() {
+    let folder = Folder::new();
+    folder.write("phone/1", "one");
+    folder.write("backup/2", "two");
+    fs::create_dir(folder.join("lists")).unwrap();
+    snapshots(&folder, &["phone", "backup", "phone -o lists/phone.b3"]);
+    for args in [
+        "missing phone backup.b3 phone.b3",
+        "missing phone backup.b3 lists/phone.b3",
+        "missing phone.b3 backup lists/phone.b3",
+    ] {
+        folder
+            .treewide(args)
+            .run()
+            .fails(1, &["1 of 1 file missing", "not counted: 1 file of the"]);
+    }
+    folder.treewide("missing phone phone.b3").run().fails(0, &["0 of 1 file missing"]);
+    folder.write("backup/1", "one");
+    folder.treewide("missing phone phone.b3 backup").run().fails(0, &["0 of 1 file missing"]);
+}
+
+#[test]
+fn dupes_do_not_take_a_directory_and_an_old_record_of_it_for_two() {
+    let folder = Folder::new();
+    folder.write("photos/1", "one");
+    folder.write("photos/2", "two");
+    fs::create_dir(folder.join("lists")).unwrap();
+    snapshots(&folder, &["photos -o lists/old.b3"]);
+    folder.treewide("dupes -q photos lists/old.b3").run().succeeds_with("");
+    fs::copy(folder.join("photos/1"), folder.join("photos/3")).unwrap();
+    let lines = "3 B  2 files of 3 B\n  photos/1\n  photos/3\n  lists/old.b3:1  (another name of photos/1)\n";
+    folder.treewide("dupes -q photos lists/old.b3").run().succeeds_with(lines);
+}
+
+#[test]
+fn dupes_verify_lists_files_where_a_list_alone_knows_the_folders() {
+    let folder = Folder::new();
+    for name in ["P/a/k", "P/b/k"] {
+        folder.write(name, "k");
+    }
+    for name in ["P/a/e", "P/b/e"] {
+        folder.write(name, "");
+    }
+    snapshots(&folder, &["P"]);
+    folder.write("P/b/e", "precious");
+    for verify in ["--verify", "--verify=read"] {
+        let args = format!("dupes -q {verify} -0 P.b3");
+        folder.treewide(&args).run().succeeds_with("P/a/k\0P/b/k\0\0");
+    }
+}
+
+/// A file that got an older time with its new content escapes `fclones`.
+#[test]
+fn dupes_for_fclones_look_at_recorded_files() {
+    let folder = Folder::new();
+    let set_old = |name: &str| {
+        let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+        let file = fs::File::options().write(true).open(folder.join(name)).unwrap();
+        file.set_modified(old).unwrap();
+    };
+    for name in ["p/a", "p/b"] {
+        folder.write(name, "0123");
+        set_old(name);
+    }
+    snapshots(&folder, &["p"]);
+    folder.write("p/b", "9999");
+    set_old("p/b");
+    let ended = folder.treewide("dupes --fclones p.b3").run();
+    assert!(ended.text().ends_with("\"groups\":[\n]}\n"), "{ended:?}");
+    ended.fails(1, &["p/b: has another content than recorded", "1 is not as recorded"]);
+}
+
+#[test]
+fn paths_of_a_plain_list_are_those_of_its_files_only_if_verified() {
+    let folder = Folder::new();
+    folder.write("z/a", "other");
+    folder.write("list", format!("{0}  z/a\n{0}  y/a\n", hex("one")));
+    let cause =
+        "list: its names may be those of other files here, as it has no index; add --verify";
+    folder.treewide("dupes -0 list").run().fails(2, &[cause]);
+    let ended = folder.treewide("dupes -q -0 --verify list").run();
+    assert_eq!((ended.code, ended.text()), (Some(1), ""));
+    let ended = folder.treewide("dupes -q --json list").run();
+    assert_eq!(ended.text().matches("\"here\":false").count(), 2, "{ended:?}");
+}
