@@ -120,7 +120,7 @@ fn check_reads_nothing_but_manifests_as_manifests() {
             "oci-layout/index.json: FAILED (names objects that were not looked for, because {why})\n"
         );
         assert_eq!(ended.text(), line);
-        ended.fails(3, &["1 not verified"]);
+        ended.fails(3, &["1 not verified; looked for objects that index.json"]);
     }
 }
 

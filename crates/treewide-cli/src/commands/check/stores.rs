@@ -175,7 +175,11 @@ impl Checked {
         match self.store.kind.followed {
             _ if is_bag || objects == 0 => {}
             "" => text += "; not checked: whether all objects are there",
-            followed => text += &format!("; looked for all objects that {followed} name"),
+            followed => {
+                // What was not understood may name more.
+                let all = if self.unverified + self.skipped == 0 { " all" } else { "" };
+                text += &format!("; looked for{all} objects that {followed} name");
+            }
         }
         text
     }
