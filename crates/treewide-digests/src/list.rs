@@ -435,11 +435,15 @@ impl Forms for List {
                 return Ok(None);
             }
             // It is a comment, as a rule.
-            [b'#', ..] if comment::has_entry(trimmed) => {
-                let cause = "a comment with a digest and a name in it; put it in a line of its own";
-                return Err(without_digest(b"", cause));
+            [b'#', ..] => {
+                let said = self.usual(line)?;
+                if said.is_none() && comment::has_entry(trimmed) {
+                    let cause =
+                        "a comment with a digest and a name in it; put it in a line of its own";
+                    return Err(without_digest(b"", cause));
+                }
+                return Ok(said);
             }
-            [b'#', ..] => return self.usual(line),
             _ => {}
         }
         let is_first = !std::mem::replace(&mut self.has_begun, true);
@@ -472,6 +476,9 @@ impl Forms for List {
         }
         if let Some(name) = line::without(line) {
             return Err(without_digest(name, "no digest"));
+        }
+        if let Some(advice) = line::advice(trimmed) {
+            return Err(without_digest(b"", advice));
         }
         if self.named(trimmed) { Ok(None) } else { self.usual(line) }
     }

@@ -343,12 +343,19 @@ impl Report<'_> {
                     let _ = self.stdin.claim("an earlier `-`");
                 }
                 let verdicts = file.about.verdicts(result, self.args.ignore_missing);
-                verdicts.into_iter().try_for_each(|(expected, verdict)| {
+                // A file counts once: it is OK if it has all digests that follow each other.
+                let is_bad = |(_, it): &(Expected, Verdict)| !matches!(it, Verdict::Ok { .. });
+                let counted = verdicts.iter().position(is_bad).unwrap_or(0);
+                verdicts.into_iter().enumerate().try_for_each(|(at, (expected, verdict))| {
+                    if at == counted {
+                        self.count(&file.path, &verdict, Some(&expected));
+                    }
                     self.verdict(&file.path, &verdict, Some(expected.digest()), Some(&expected))
                 })
             }
             Event::Note(Note::In(_, check::Note::Settled { path, expected, verdict })) => {
                 self.output.spare(&path)?;
+                self.count(&path, &verdict, None);
                 self.verdict(&path, &verdict, expected.as_deref(), None)
             }
             Event::Note(Note::In(list, check::Note::Malformed(line))) => {
@@ -558,7 +565,13 @@ impl Report<'_> {
         self.output.verdict(&name, word, &cause)
     }
 
-    /// Count the verdict on one listed file, and write its line.
+    fn count(&mut self, path: &Path, verdict: &Verdict, expected: Option<&Expected>) {
+        self.tally.add_verdict(verdict);
+        self.total.absent += u64::from(is_absent(verdict));
+        self.clues.add(path, verdict, expected);
+    }
+
+    /// Write the line of a listed file.
     fn verdict(
         &mut self,
         path: &Path,
@@ -566,9 +579,6 @@ impl Report<'_> {
         listed: Option<&[u8]>,
         expected: Option<&Expected>,
     ) -> anyhow::Result<()> {
-        self.tally.add_verdict(verdict);
-        self.total.absent += u64::from(is_absent(verdict));
-        self.clues.add(path, verdict, expected);
         let is_ok = matches!(verdict, Verdict::Ok { .. });
         if is_ok {
             self.total.shown_by(expected.and_then(Expected::algorithm));

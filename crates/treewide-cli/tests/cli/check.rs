@@ -146,7 +146,7 @@ fn malformed_lines_are_reported_by_number() {
         0,
         &[
             "treewide: list:1: not a checksum line\n",
-            "treewide: list:3: a SIZE digest, not a BLAKE3 one\n",
+            "treewide: list:3: a has 1 bytes instead of 12345\n",
             "treewide: list:4: not a checksum line\n",
             "treewide: list:5: not a checksum line\n",
             "treewide: list:6: not a checksum line: the digest is not hex\n",

@@ -29,8 +29,25 @@ fn check_takes_indexes_and_absolute_names_as_they_are() {
         let ended = folder.treewide(&format!("check {name}")).run();
         let found = ended.text().matches("pool/alpha.txt: OK\n").count();
         assert_eq!(found, count, "{name}: {ended:?}");
-        ended.fails(0, &[&format!("checked: {count} OK")]);
+        ended.fails(0, &["1 file checked: 1 OK"]);
         assert!(!ended.stderr.contains("malformed"), "{name}: {ended:?}");
+    }
+}
+
+#[test]
+fn check_says_what_to_do_about_forms_that_it_does_not_read() {
+    let folder = folder();
+    for (text, advice) in [
+        ("\"Algorithm\",\"Hash\",\"Path\"\n\"SHA256\",\"@SHA256\",\"alpha.txt\"\n", "Format-Table"),
+        ("Algorithm : SHA256\nHash      : @SHA256\nPath      : alpha.txt\n", "Format-Table"),
+        ("         6  @SHA256  alpha.txt\n", "without -z"),
+        (
+            "golang.org/x/text v0.3.0 h1:g61tztE5qeGQ89tm6NTjjM9VPIm088od1l6aSorWRWg=\n",
+            "go mod verify",
+        ),
+    ] {
+        folder.write("x", filled(&format!("{text}@SHA256  alpha.txt\n")));
+        folder.treewide("check x").run().fails(3, &["x:1: ", advice, "1 OK"]);
     }
 }
 

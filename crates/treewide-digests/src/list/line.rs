@@ -184,6 +184,28 @@ pub(crate) fn without(line: &[u8]) -> Option<&[u8]> {
     rest.or(is_blank.then_some(inner)).filter(|it| !it.is_empty())
 }
 
+/// What to do with a list of which this is a line. Its forms are not read.
+pub(crate) fn advice(line: &[u8]) -> Option<&'static str> {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|it| !it.is_empty());
+    let (first, second) = (words.next()?, words.next().unwrap_or_default());
+    let is_number = first.len() < DIGEST_LIKE && first.iter().all(u8::is_ascii_digit);
+    Some(match first {
+        b"\"Algorithm\",\"Hash\",\"Path\"" => {
+            "CSV is not read; use Get-FileHash | Format-Table -AutoSize"
+        }
+        b"Algorithm" if second == b":" => {
+            "a list of properties is not read; use Get-FileHash | Format-Table -AutoSize"
+        }
+        _ if is_number && is_digest(second) && words.next().is_some() => {
+            "a length before the digest is not read; make the list without -z"
+        }
+        _ if line.ends_with(b"=") && words.next().is_some_and(|it| it.starts_with(b"h1:")) => {
+            "digests of Go modules; use go mod verify"
+        }
+        _ => return None,
+    })
+}
+
 /// Lines that say nothing of a file: of PowerShell's table, and of certutil.
 pub(crate) fn is_furniture(line: &[u8]) -> bool {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|it| !it.is_empty());
