@@ -206,7 +206,10 @@ impl List {
         }
         if tagged.is_none() && !tag.is_empty() {
             let tag = String::from_utf8_lossy(&tag);
-            let cause = format!("a {tag} digest, which this program does not know");
+            let cause = match tag.eq_ignore_ascii_case("crc32") {
+                true => format!("a {tag} digest, which is read only in .sfv"),
+                false => format!("a {tag} digest, which this program does not know"),
+            };
             return Err(without_digest(&name, &cause));
         }
         let Some(digest) = digest::unhex(&digits) else {

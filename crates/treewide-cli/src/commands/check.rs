@@ -155,7 +155,7 @@ pub(crate) struct CheckArgs {
     /// By default, the name of the list says it (SHA256SUMS, a.iso.sha512), and otherwise the length of each digest. One of 64
     /// digits is that of a file if it is the file's BLAKE3 or SHA-256 digest. A line that names another algorithm is FAILED.
     #[arg(short, long, value_name = "NAME", help_heading = "Digest", hide_possible_values = true)]
-    #[arg(value_parser = algorithms(), conflicts_with_all = ["keyed", "derive_key", "length"])]
+    #[arg(value_parser = algorithms::parser(), conflicts_with_all = ["keyed", "derive_key", "length"])]
     algorithm: Option<Algorithm>,
 
     /// Refuse MD5, SHA-1 and CRC-32, by which two different files can be made that have the same digest
@@ -189,13 +189,6 @@ fn kinds() -> impl TypedValueParser<Value = &'static Kind> {
     let names = KINDS.iter().map(|it| it.name);
     PossibleValuesParser::new(names)
         .try_map(|name| Kind::named(&name).ok_or("there is no such kind of store"))
-}
-
-fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
-    // A line with a CRC-32 of 8 digits, and with one that is damaged, can be a line of prose. So that has a form of its own.
-    let names = Algorithm::ALL.iter().filter(|it| **it != Algorithm::CRC32).map(|it| it.name());
-    PossibleValuesParser::new(names)
-        .try_map(|name| Algorithm::named(&name).ok_or("there is no such algorithm"))
 }
 
 impl CheckArgs {

@@ -272,6 +272,12 @@ fn check_says_why_a_digest_is_not_compared() {
             "",
             "digest of 0 digits, but SHA-256 has 64; the list may be cut",
         ),
+        (
+            "x",
+            "CRC32 (alpha.txt) = 9f606eec".into(),
+            "",
+            "a CRC32 digest, which is read only in .sfv",
+        ),
         ("x", "sha256:zz  alpha.txt".into(), "", "the digest is not hex"),
         ("x", "md5:abc  alpha.txt".into(), "", "digest of 3 hex digits, an odd number"),
         (

@@ -184,7 +184,7 @@ pub(crate) fn without(line: &[u8]) -> Option<&[u8]> {
     rest.or(is_blank.then_some(inner)).filter(|it| !it.is_empty())
 }
 
-/// What to do with a list of which this is a line. Its forms are not read.
+/// What to do with a list that has this line, if its form is not read.
 pub(crate) fn advice(line: &[u8]) -> Option<&'static str> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|it| !it.is_empty());
     let (first, second) = (words.next()?, words.next().unwrap_or_default());
