@@ -40,7 +40,9 @@ impl Twice {
 
 impl Drop for Twice {
     fn drop(&mut self) {
-        ["m", "d"].map(|dir| self.run("umount", &[dir]));
+        for dir in ["m", "d"] {
+            self.run("umount", &[dir]);
+        }
     }
 }
 
