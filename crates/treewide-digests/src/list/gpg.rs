@@ -2,6 +2,7 @@
 //! `--print-mds` has the tag and a `=` in front of them.
 
 use super::line::{Parts, Said, bare, without_digest};
+use treewide_files::name;
 
 /// The digest whose lines are being read.
 #[derive(Debug, Default)]
@@ -32,7 +33,7 @@ impl Groups {
                 Some(equals) => (&rest[..equals], &rest[equals + 3..]),
                 None => (&rest[..0], rest),
             };
-            if let Some(digits) = groups(digits, FEWEST) {
+            if let Some(digits) = groups(digits, FEWEST).filter(|_| !is_of_key(name)) {
                 let name = Some(name.into());
                 self.0 = Some(Parts { tag: tag.into(), digits, name, size: None });
                 return true;
@@ -48,6 +49,12 @@ impl Groups {
     pub(crate) fn end(&mut self, said: &mut Vec<Said>) {
         said.extend(self.0.take().map(Ok));
     }
+}
+
+/// Whether these are the words before the digits of a key, and no file is called so.
+fn is_of_key(name: &[u8]) -> bool {
+    let is_it = name.to_ascii_lowercase().ends_with(b"fingerprint");
+    is_it && name::to_path(name).is_ok_and(|it| it.symlink_metadata().is_err())
 }
 
 /// The digits of a line of groups. One of the groups may be damaged. Programs write them in capitals.
@@ -101,6 +108,7 @@ mod tests {
             ("a: 2020 2021 2022 2023", &["another form"]),
             ("a: of 5891B5B5 in 22D5DF08", &["another form"]),
             ("a: b", &["another form"]),
+            ("Key fingerprint: 4D64 FEC1 19C2 0290 67D6", &["another form"]),
         ] {
             assert_eq!(read(text), expected, "{text}");
         }
