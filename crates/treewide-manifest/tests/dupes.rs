@@ -1,4 +1,5 @@
-//! Duplicates, equal folders, and what is missing: lists, manifests and directories, also hostile ones.
+//! Duplicates, equal folders, and what is missing: lists, manifests and directories, also hostile ones. One file although it is
+//! long: the cases share their small trees.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! `dupes` and `missing`: lines, exit codes, and what other programs make of them.
+//! `dupes` and `missing`: lines, exit codes, and what other programs make of them. One file although it is long: the
+//! cases share their small trees.
 
 use crate::support::{Folder, find_program, hex, skip};
 use std::fs;
