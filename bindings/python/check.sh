@@ -89,7 +89,7 @@ torch() {
         export PYTHONPATH=$folder
         "$venv/bin/python" -c "import torch, safetensors" || cannot_run "torch $version cannot be imported here"
     fi
-    run_tests tests/test_torch.py tests/test_dcp.py
+    run_tests tests/test_torch.py tests/test_dcp.py tests/test_engines.py
 }
 
 torch_into() {
