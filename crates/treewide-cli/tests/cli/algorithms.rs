@@ -71,7 +71,18 @@ fn sum_algorithm_agrees_with_other_programs() {
     assert_eq!(sum.text(), format!("XET (-) = {xet}\n"));
     folder.write("LIST", format!("xet:{xet}  abc\n{xet}  abc\n"));
     folder.write("abc", "abc");
-    folder.treewide("check --algorithm xet LIST").run().fails(0, &["2 OK, by xetHash"]);
+    // Two lines about one file, each of which counts.
+    folder
+        .treewide("check --algorithm xet LIST")
+        .run()
+        .fails(0, &["1 file checked: 1 OK, by xetHash"]);
+    for wrong in
+        [format!("xet:{xet}  abc\n{xet}0  abc\n"), format!("xet:0{}  abc\n{xet}  abc\n", &xet[1..])]
+    {
+        folder.write("LIST", wrong);
+        let ended = folder.treewide("check --algorithm xet LIST").run();
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+    }
 }
 
 #[test]
