@@ -1,5 +1,6 @@
 """`treewide.dcp`: checkpoints of PyTorch, hashed while they are written."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,67 @@ def test_one_process_needs_no_group(tmp_path):
     assert into["step"] == 5 and torch.equal(into["w"], state["w"])
     with pytest.raises(FileNotFoundError, match=r"there is no checkpoint\.b3: save with"):
         treewide.dcp.verify(tmp_path)
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_reader_checks_each_time_and_only_by_the_list_of_all(tmp_path):
+    import torch.distributed.checkpoint as dcp
+    import treewide.dcp
+    from torch.distributed.checkpoint.api import CheckpointException
+
+    state, path = {"w": torch.arange(3000.0)}, tmp_path / "one"
+    # An older save without collectives, whose metadata and list stay.
+    dcp.save({"w": torch.zeros(3000)}, storage_writer=treewide.dcp.writer()(path), no_dist=True)
+    for name in (".metadata", "checkpoint.b3"):
+        own = path / f"__0{'_' if name[0] != '.' else ''}{name}"
+        (path / name).rename(own)
+    own.write_text(own.read_text().replace("  .metadata", "  __0.metadata"))
+    dcp.save(state, storage_writer=treewide.dcp.writer()(path), no_dist=True)
+    reader = treewide.dcp.reader()(path)
+    into = {"w": torch.zeros(3000)}
+    dcp.load(into, storage_reader=reader, no_dist=True)
+    assert torch.equal(into["w"], state["w"])
+    with pytest.raises(treewide.dcp.DamageError, match=r"__0\.metadata: is not in the list"):
+        treewide.dcp.verify(path)
+    flip(path / ".metadata")
+    with pytest.raises(CheckpointException):
+        dcp.load(into, storage_reader=treewide.dcp.reader()(path), no_dist=True)
+    flip(path / ".metadata")
+    flip(path / "__0_0.distcp")
+    with pytest.raises(CheckpointException, match=r"__0_0\.distcp: is not as it was written"):
+        dcp.load(into, storage_reader=reader, no_dist=True)
+
+
+def test_lists_and_files_of_no_checkpoint_are_refused(tmp_path):
+    import treewide.dcp
+
+    (tmp_path / "checkpoint.b3").write_bytes(b"")
+    with pytest.raises(treewide.dcp.DamageError, match=r"names no \.metadata"):
+        treewide.dcp.verify(tmp_path)
+    (tmp_path / "checkpoint.b3").write_text(f"{'0' * 64}  .metadata\n")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / ".metadata")
+        with pytest.raises(treewide.dcp.DamageError, match=r"\.metadata: is not a regular file"):
+            treewide.dcp.verify(tmp_path)
+
+
+def test_classes_that_cannot_be_checked_are_refused():
+    import treewide.dcp
+    from torch.distributed.checkpoint import FileSystemReader
+
+    with pytest.raises(TypeError, match="give a class of a StorageWriter, such as FileSystemWriter"):
+        treewide.dcp.writer("checkpoint")
+    with pytest.raises(TypeError, match="give a class of a StorageWriter"):
+        treewide.dcp.writer(FileSystemReader)
+    hugging_face = pytest.importorskip("torch.distributed.checkpoint.hf_storage", reason="PyTorch has no HF storage")
+    with pytest.raises(TypeError, match="HuggingFaceStorageReader opens files by itself"):
+        treewide.dcp.reader(hugging_face.HuggingFaceStorageReader)
 
 
 def test_what_is_out_of_order_is_not_hashed(tmp_path):

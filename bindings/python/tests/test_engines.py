@@ -181,10 +181,22 @@ def test_megatron_gives_the_digests_of_the_checkpoint(ranks, heads, groups):
     assert merge(answers) == expected(full)
 
 
-def test_megatron_refuses_parameters_that_it_does_not_know():
-    router = [("decoder.layers.0.mlp.router.weight", np.zeros((4, HIDDEN), "f2"))]
-    with pytest.raises(ValueError, match=r"mlp\.router\.weight: the adapter does not know"):
-        DOCUMENT["answer"](router, DOCUMENT["megatron"], 0, 1, config(8, 2))
+@pytest.mark.parametrize(
+    ("adapter", "name"),
+    [("megatron", "decoder.layers.0.mlp.router.weight"), ("serving", "model.layers.0.mlp.experts.w13_weight")],
+)
+def test_adapters_refuse_parameters_that_they_do_not_know(adapter, name):
+    with pytest.raises(ValueError, match=r"weight: the adapter does not know"):
+        DOCUMENT["answer"]([(name, np.zeros((4, HIDDEN), "f2"))], DOCUMENT[adapter], 0, 1, config(8, 2))
+
+
+def test_parameters_in_training_are_hashed():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    full = checkpoint(8, 2)
+    for adapter, own in (("serving", serve(full, 0, 1, 2)), ("megatron", train(full, 0, 0, 1, 8, 2))):
+        parameters = {name: torch.nn.Parameter(torch.from_numpy(it)) for name, it in own.items()}
+        found = merge([DOCUMENT["answer"](parameters.items(), DOCUMENT[adapter], 0, 1, config(8, 2))])
+        assert found.items() <= expected(full).items()
 
 
 def test_parts_of_a_pipeline_have_one_state():

@@ -24,7 +24,10 @@ def writer(base: type[_Any] | None = None, /) -> type[_Any]:
     """Return a class that writes as `base` does, and hashes: by default `FileSystemWriter`.
 
     `base` is a class whose files come from `self.fs.create_stream`, such as `FsspecWriter`. The list is complete before
-    `.metadata` appears. With `no_dist`, each rank has its list `__RANK_checkpoint.b3`, as it has its metadata.
+    `.metadata` appears. With `use_collectives=False`, each rank has its list `__RANK_checkpoint.b3`, as it has its
+    metadata.
+
+    Raises `TypeError` if `base` is not a class of a writer.
     """
     from torch.distributed.checkpoint.filesystem import FileSystemWriter
 
@@ -38,7 +41,8 @@ def reader(base: type[_Any] | None = None, /) -> type[_Any]:
 
     `base` is a class whose files come from `self.fs.create_stream`. A rank reads each file from which it needs
     something, all of it, once more. `.metadata` is a pickle, and is checked before it is loaded. Raises `DamageError`
-    that names a file, which PyTorch wraps in its `CheckpointException`.
+    that names a file, which PyTorch wraps in its `CheckpointException`, a `BaseException`. Raises `TypeError` for
+    `HuggingFaceStorageReader`, which opens files by itself.
     """
     from torch.distributed.checkpoint.filesystem import FileSystemReader
 
@@ -48,11 +52,12 @@ def reader(base: type[_Any] | None = None, /) -> type[_Any]:
 
 
 def verify(path: str | _PathLike[str], /, *, group: _Any = None) -> None:
-    """Compare the files of a checkpoint in a directory with its list.
+    """Compare the files of a checkpoint in a local directory with its list.
 
-    With a process group, all ranks of `group` call it, and each file is read by one of them. Raises `DamageError`, on
-    all ranks, that names the files which are missing, are not as they were written, or are not in the list; `OSError`
-    if there is no list.
+    With a process group, all ranks of `group` call it, and each file is read by one of them. So all of them must see
+    one directory: where each machine has a copy, `group` has the ranks of one machine. Raises `DamageError`, on all
+    ranks, that names the files which are missing, are not as they were written, or are not in the list. If there is no
+    list, raises `OSError` without a process group and `DamageError` with one.
     """
     from treewide._tensors import checkpoint
 

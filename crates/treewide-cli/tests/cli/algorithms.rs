@@ -71,7 +71,7 @@ fn sum_algorithm_agrees_with_other_programs() {
     assert_eq!(sum.text(), format!("XET (-) = {xet}\n"));
     folder.write("LIST", format!("xet:{xet}  abc\n{xet}  abc\n"));
     folder.write("abc", "abc");
-    // Two lines about one file, each of which counts.
+    // Two lines about one file: each counts.
     folder
         .treewide("check --algorithm xet LIST")
         .run()

@@ -111,8 +111,14 @@ class _WritingFiles:
         self._fs.rename(temporary, path)
 
 
+def _check_base(base: Any, kind: str, method: str) -> None:
+    if not isinstance(base, type) or not hasattr(base, method):
+        raise TypeError(f"give a class of a {kind}, such as FileSystem{kind[7:]}, and not {base!r:.90}")
+
+
 def writer_of(base: type[Any]) -> type[Any]:
     """Return the class that writes as `base` does, and hashes."""
+    _check_base(base, "StorageWriter", "write_data")
 
     class HashingWriter(base):  # type: ignore[misc]
         def __init__(self, *given: Any, **options: Any) -> None:
@@ -159,40 +165,54 @@ class _CheckedFiles:
 
     def __init__(self, fs: Any) -> None:
         self._fs = fs
-        self._right: set[str] = set()
+        self._lists: dict[bytes, dict[str, bytes]] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._fs, name)
 
+    def _list(self, path: Any, name: str) -> dict[str, bytes] | None:
+        at = path.with_name(name) if isinstance(path, Path) else os.path.join(os.path.dirname(path), name)
+        if not self._fs.exists(at):
+            return None
+        with self._fs.create_stream(at, "rb") as stream:
+            text = stream.read()
+        # Parsed once, as each of many files asks for it.
+        key = digest(text)
+        if key not in self._lists:
+            self._lists[key] = _files_of(text, at)
+        return self._lists[key]
+
     def _expected(self, path: Any) -> bytes | None:
-        own = re.match(r"__(\d+)[._]", _name(path))
-        for name in (LIST, *([f"__{own[1]}_{LIST}"] if own else [])):
-            at = path.with_name(name) if isinstance(path, Path) else os.path.join(os.path.dirname(path), name)
-            if self._fs.exists(at):
-                with self._fs.create_stream(at, "rb") as stream:
-                    files = _files_of(stream.read(), at)
-                if _name(path) in files:
-                    return files[_name(path)]
-        return None
+        files = self._list(path, LIST)
+        own = re.match(r"__([0-9]+)[._]", _name(path))
+        # PyTorch reads the metadata of a rank where `.metadata` is damaged. It is of another save.
+        if files is None and own:
+            files = self._list(path, f"__{own[1]}_{LIST}")
+        return (files or {}).get(_name(path))
 
     @contextlib.contextmanager
     def create_stream(self, path: Any, mode: str) -> Iterator[Any]:
         with self._fs.create_stream(path, mode) as stream:
-            if os.fspath(path) not in self._right:
-                hasher, buffer = blake3(), memoryview(bytearray(_TILE))
-                while count := stream.readinto(buffer):
-                    hasher.update(buffer[:count])
-                if (expected := self._expected(path)) is None:
-                    raise DamageError(f"{path}: is not in {LIST} next to it: save with treewide.dcp.writer()")
-                if hasher.digest() != expected:
-                    raise DamageError(f"{path}: is not as it was written")
-                self._right.add(os.fspath(path))
-                stream.seek(0)
+            # Each time: a reader may be used for several loads.
+            hasher, buffer = blake3(), memoryview(bytearray(_TILE))
+            while count := stream.readinto(buffer):
+                hasher.update(buffer[:count])
+            if (expected := self._expected(path)) is None:
+                raise DamageError(f"{path}: is not in {LIST} next to it: save with treewide.dcp.writer()")
+            if hasher.digest() != expected:
+                raise DamageError(f"{path}: is not as it was written")
+            stream.seek(0)
             yield stream
 
 
 def reader_of(base: type[Any]) -> type[Any]:
     """Return the class that reads as `base` does, and checks each file first."""
+    _check_base(base, "StorageReader", "read_metadata")
+    if any(it.__name__ == "HuggingFaceStorageReader" for it in base.__mro__):
+        raise TypeError(
+            "HuggingFaceStorageReader opens files by itself, so they cannot be checked: "
+            "call treewide.dcp.verify first, and read with HuggingFaceStorageReader"
+        )
 
     class CheckingReader(base):  # type: ignore[misc]
         def __init__(self, *given: Any, **options: Any) -> None:
@@ -209,7 +229,8 @@ def reader_of(base: type[Any]) -> type[Any]:
 def _checked(folder: str, rank: int, world: int) -> tuple[bytes, list[str]]:
     """Return the digest of the lists, and what is wrong with the files of this rank."""
     names = sorted(os.listdir(folder))
-    lists = [it for it in names if re.fullmatch(rf"(__\d+_)?{LIST}", it)]
+    # Next to the list of all ranks, lists of single ranks are of another save.
+    lists = [LIST] if LIST in names else [it for it in names if re.fullmatch(rf"__[0-9]+_{re.escape(LIST)}", it)]
     if not lists:
         raise FileNotFoundError(f"{folder}: there is no {LIST}: save with treewide.dcp.writer()")
     paths = [os.path.join(folder, it) for it in lists]
@@ -217,7 +238,14 @@ def _checked(folder: str, rank: int, world: int) -> tuple[bytes, list[str]]:
     files = {name: value for it in zip(texts, paths, strict=True) for name, value in _files_of(*it).items()}
     here = {it for it in names if os.path.isfile(os.path.join(folder, it)) and not it.endswith((".tensors.b3", ".sig"))}
     problems = [f"{it}: is not in the list" for it in sorted(here - {*files, *lists})]
-    mine = sorted(files)[rank::world]
+    if not any(it.endswith(".metadata") or it.endswith(".safetensors") for it in files):
+        problems.append(f"{LIST}: names no .metadata, so it is not the list of a checkpoint")
+    # A pipe would let all ranks wait.
+    odd = {it for it in files if os.path.exists(os.path.join(folder, it))} - {
+        it for it in names if os.path.isfile(os.path.join(folder, it))
+    }
+    problems += [f"{it}: is not a regular file" for it in sorted(odd)]
+    mine = [it for it in sorted(files)[rank::world] if it not in odd]
     for name, value in zip(mine, hash_files([os.path.join(folder, it) for it in mine], errors="return"), strict=True):
         if value != files[name]:
             problems.append(f"{name}: {value.strerror if isinstance(value, OSError) else 'is not as it was written'}")
