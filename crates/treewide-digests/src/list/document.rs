@@ -26,16 +26,16 @@ pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
             }
             let others = object.iter().filter(|(key, _)| name.is_none() || *key != "digest");
             for (key, value) in others {
-                match (name, value.as_str()) {
-                    (Some(name), Some(_)) if let Some(tag) = tag(key) => {
+                match (name, value.as_str(), tag(key)) {
+                    (Some(name), Some(_), Some(tag)) => {
                         let parts = file(name, value, size);
                         said.push(parts.map(|it| Parts { tag: tag.into(), ..it }));
                     }
-                    (Some(name), Some(text)) if is_digest(text.as_bytes()) && !is_id(key) => {
+                    (Some(name), Some(text), None) if is_digest(text.as_bytes()) && !is_id(key) => {
                         let cause = format!("a digest in a key that is not known: {key}");
                         said.push(Err(without_digest(name.as_bytes(), &cause)));
                     }
-                    (None, Some(text)) if tag(key).is_some() && is_digest(text.as_bytes()) => {
+                    (None, Some(text), Some(_)) if is_digest(text.as_bytes()) => {
                         said.push(Err(without_digest(b"", "a digest without a file name")));
                     }
                     _ => page(value, said),

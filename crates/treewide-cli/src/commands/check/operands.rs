@@ -108,14 +108,16 @@ impl Source for Lists<'_> {
             if let Some(objects) = &mut self.objects {
                 let strong = self.reading.strong;
                 return Some(match objects.next() {
-                    Some(Object::File(task)) if strong && let Some(weak) = weak(&task.about) => {
-                        let cause = format!("{weak} is not accepted with --strong");
-                        Item::Note(Note::Object(Object::Unverified(task.path, cause)))
-                    }
-                    Some(Object::File(task)) => {
-                        self.progress.found();
-                        Item::File(task)
-                    }
+                    Some(Object::File(task)) => match weak(&task.about).filter(|_| strong) {
+                        Some(weak) => {
+                            let cause = format!("{weak} is not accepted with --strong");
+                            Item::Note(Note::Object(Object::Unverified(task.path, cause)))
+                        }
+                        None => {
+                            self.progress.found();
+                            Item::File(task)
+                        }
+                    },
                     Some(other) => Item::Note(Note::Object(other)),
                     None => {
                         self.objects = None;
