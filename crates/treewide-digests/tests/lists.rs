@@ -20,8 +20,8 @@ const ARMOR: [&str; 2] = [
     "-----BEGIN PGP SIGNATURE-----\n\niQEzBAEBCgAdFiEEab/1\n=olY7\n-----END PGP SIGNATURE-----\n",
 ];
 
-/// The name of a list, its beginning, the text about one file, and its end. `@NAME@` stands for the file's name, its length, or its
-/// digest by an algorithm.
+/// The name of a list, its beginning, the text about one file, and its end. The test puts the name of the file in the place
+/// of `@name@`, its length in that of `@size@`, and its digests in that of `@sha256@` and others.
 const FORMS: &[(&str, &str, &str, &str)] = &[
     ("plain", "", "@sha256@  @name@\n", ""),
     ("plain", "", "@name@: @sha256 in groups@\n", ""),

@@ -185,7 +185,7 @@ mod tests {
 
     const HEX: &str = "b6a98d9ce9a2d9149288fa3df42d377c3e42737afdcdaf714e33c0a100b51060";
 
-    /// Names with lengths, and causes; `@` stands for a digest.
+    /// Names with lengths, and causes. A digest is written as `@`.
     fn read(kind: Kind, text: &str) -> Vec<String> {
         let (mut paragraph, mut said) = (Paragraph::new(kind), Vec::new());
         for line in text.replace('@', HEX).lines() {

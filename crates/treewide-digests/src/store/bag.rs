@@ -32,7 +32,7 @@ pub(super) fn objects(root: PathBuf) -> Box<dyn Iterator<Item = Object>> {
     let listed: Arc<Mutex<Vec<Listed>>> = Arc::default();
     let seen = Arc::clone(&listed);
     let data = root.join("data").canonicalize();
-    // The folder itself may be a link; what is below it must stay there.
+    // The folder itself may be a link. No file below it may lead out of it.
     let bases: Vec<_> = [Ok(base), data].into_iter().flatten().collect();
     let files = manifests.into_iter().flat_map(move |manifest| {
         let is_payload =

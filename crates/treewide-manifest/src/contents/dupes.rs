@@ -242,7 +242,7 @@ struct Covered {
 }
 
 impl Covered {
-    /// The group that stands for this file or folder.
+    /// The group of folders that lists this file or folder, so that it is not listed again.
     fn of(&self, path: &[u8]) -> Option<usize> {
         let mut all = parents(path).take_while(|_| !self.copies.is_empty());
         all.find_map(|it| self.copies.get(it).copied())
@@ -305,7 +305,7 @@ fn equal_folders(folders: Sorter, roots: &Roots, options: &Options) -> Result<Co
 struct Name<'a> {
     path: &'a [u8],
     evidence: Evidence,
-    /// The group of folders that stands for it.
+    /// The group of folders that lists it already.
     group: Option<usize>,
     file: usize,
 }
@@ -316,7 +316,7 @@ struct File {
     /// How many names it has in the run, and in all, if that is known.
     here: u64,
     all: u64,
-    /// Its first name: the place in the group, or none if a group of folders stands for it.
+    /// Its first name: the place in the group, or none if a group of folders lists it already.
     first: Option<Option<usize>>,
 }
 

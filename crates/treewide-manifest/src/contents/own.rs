@@ -39,7 +39,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl Own {
-    /// `None` if the first operand is a list that stands for its contents, wherever they are.
+    /// `None` if the first operand is a plain list: nothing says where its files are.
     pub(crate) fn of(roots: &Roots, options: &Options) -> Result<Option<Self>, Error> {
         let Some((first, others)) = roots.all.split_first() else { return Ok(None) };
         if !first.has_all() && first.dir() == Some(Path::new("")) {

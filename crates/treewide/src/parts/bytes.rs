@@ -270,7 +270,7 @@ fn are_waiting(pending: &[Part], tops: &[Part], total: u64) -> bool {
                     && top.range.start <= part.range.start
                     && part.range.end <= top.range.end
             });
-            // What is below another node has a sibling.
+            // A node below another one has a sibling.
             is_below && {
                 let (sibling, _) = sibling(&part.range, total);
                 let other = |other: &Part| key(&other.range);

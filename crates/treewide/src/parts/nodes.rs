@@ -65,7 +65,7 @@ impl Nodes {
     ) -> impl Iterator<Item = (Range<u64>, ChainingValue)> + '_ {
         let all = self.below.iter().map(|((start, end), cv)| (*start..*end, *cv));
         all.filter(move |(range, _)| {
-            // What is below another node has a sibling.
+            // A node below another one has a sibling.
             let (other, _) = sibling(range, total);
             !self.below.contains_key(&(other.start, other.end))
         })
