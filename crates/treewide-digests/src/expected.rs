@@ -57,7 +57,7 @@ impl Shown {
     }
 }
 
-/// The digest that a file should have by one of some algorithms, and what was found so far.
+/// The digest that a file should have by one of some algorithms, or its length alone, and what was found so far.
 pub struct Expected {
     digest: Vec<u8>,
     size: Option<u64>,
@@ -68,8 +68,8 @@ pub struct Expected {
     pub remark: Option<String>,
     found: Vec<(Algorithm, Vec<u8>)>,
     at_hand: Option<(Algorithm, Box<dyn Digester>)>,
-    /// Whether the length of the file is not the one that is expected.
-    has_other_size: bool,
+    /// Whether the length of the file is not the one that is expected, once it is known.
+    has_other_size: Option<bool>,
     /// Other digests of the same file, which are found in the same reading.
     others: Vec<Expected>,
 }
@@ -95,7 +95,7 @@ impl Expected {
             remark: None,
             found: Vec::new(),
             at_hand: None,
-            has_other_size: false,
+            has_other_size: None,
             others: Vec::new(),
         }
     }
@@ -142,7 +142,7 @@ impl Expected {
         self.candidates.truncate(1);
     }
 
-    /// The digest.
+    /// The digest. Empty for a length alone.
     pub fn digest(&self) -> &[u8] {
         &self.digest
     }
@@ -236,7 +236,7 @@ impl Expected {
 
     /// The algorithm that is next.
     fn to_try(&self) -> Option<Algorithm> {
-        if self.has_other_size || self.found.iter().any(|(_, found)| self.is(found)) {
+        if self.has_other_size == Some(true) || self.found.iter().any(|(_, found)| self.is(found)) {
             return None;
         }
         let is_left = |it: &Algorithm| self.found.iter().all(|(found, _)| found != it);
@@ -269,8 +269,10 @@ impl Other for Expected {
         self.end();
         let of_others = self.others.iter_mut().map(Self::next);
         let wants_more = of_others.fold(false, |found, it| found | (it != Next::Nothing));
+        // No candidates: a length alone.
+        let wants_size = self.candidates.is_empty() && self.has_other_size.is_none();
         match self.to_try() {
-            None if wants_more => Next::Bytes,
+            None if wants_more || wants_size => Next::Bytes,
             None => Next::Nothing,
             Some(it) if it == Algorithm::BLAKE3 => Next::Blake3,
             Some(_) => Next::Bytes,
@@ -284,10 +286,7 @@ impl Other for Expected {
     fn begin(&mut self, size: u64) -> bool {
         let of_others = self.others.iter_mut().map(|it| it.begin(size));
         let others_begin = of_others.fold(false, |found, it| found | it);
-        if self.size.is_some_and(|it| it != size) {
-            self.has_other_size = true;
-            return others_begin;
-        }
+        self.has_other_size = Some(self.size.is_some_and(|it| it != size));
         let algorithm = self.to_try();
         self.at_hand = algorithm.and_then(|it| Some((it, it.begin(size)?)));
         self.at_hand.is_some() || others_begin

@@ -85,6 +85,8 @@ pub struct List {
     more: VecDeque<Result<Line<Expected>, Fault>>,
     /// Whether an untagged line was read by the list's name.
     used_title: bool,
+    /// Whether a line could not be read, and is not known to be about a file.
+    has_prose: bool,
 }
 
 /// A digest and what is known of it, before the candidates are found.
@@ -120,6 +122,7 @@ impl List {
             said: Vec::new(),
             more: VecDeque::new(),
             used_title: false,
+            has_prose: false,
         }
     }
 
@@ -163,26 +166,24 @@ impl List {
             None => (false, line),
         };
         if let Some(mut parts) = line::tagged(inner) {
-            if let Some(size) = line::size(&parts) {
-                let name = parts.name.unwrap_or_default();
-                self.said.extend(other_size(&name, size).map(Err));
-                self.may_end = false;
-                return true;
-            }
             // The forms of BLAKE3's lines are known elsewhere.
             let is_blake3 = parts.tag.to_ascii_uppercase().starts_with(b"BLAKE3");
-            // Lines `SIZE (a) = 12345678` are next to digests in lists of BSD.
-            let is_digest = parts.digits.len() >= 8 && parts.tag != b"SIZE";
-            let is_digest = is_digest && digest::unhex(&parts.digits).is_some();
-            if is_blake3 || Algorithm::tagged(&parts.tag).is_none() && !is_digest {
+            let is_size = line::is_size(&parts.tag);
+            let is_digest = parts.digits.len() >= 8 && digest::unhex(&parts.digits).is_some();
+            let is_known = is_size || is_digest || Algorithm::tagged(&parts.tag).is_some();
+            if is_blake3 || !is_known {
                 return false;
             }
             let name = parts.name.take().unwrap_or_default();
             let plain = if has_escapes { name::unescape(&name) } else { Some(name.clone()) };
-            self.said.push(match plain {
-                Some(_) => Ok(Parts { name: plain, ..parts }),
-                None => Err(without_digest(&name, "file name with an invalid escape")),
-            });
+            match plain {
+                // The digest, which is in another line, decides on a file that has this length.
+                Some(name) if is_size && has_size(&name, parts.size) => self.may_end = false,
+                Some(_) => self.said.push(Ok(Parts { name: plain, ..parts })),
+                None => {
+                    self.said.push(Err(without_digest(&name, "file name with an invalid escape")))
+                }
+            }
             return true;
         }
         let parts = line::prefixed(line).or_else(|| line::columns(line));
@@ -203,6 +204,14 @@ impl List {
             .ok_or_else(|| without_digest(b"", "a digest without a file name"))?;
         if name.is_empty() {
             return Err(without_digest(b"", "no file name"));
+        }
+        if line::is_size(&tag) {
+            let entry = Entry { name, name_is: NameIs::Delimited, others: vec![], digest: vec![] };
+            let about = Expected::new(vec![], By::Tag, vec![]).size(size);
+            return match size {
+                Some(_) => Ok(Line { entry, extent: Extent::NONE, about, has_free_length: false }),
+                None => Err(without_digest(&entry.name, "the length is not a number")),
+            };
         }
         if tagged.is_none() && !tag.is_empty() {
             let tag = String::from_utf8_lossy(&tag);
@@ -366,6 +375,41 @@ impl Forms for List {
     type About = Expected;
 
     fn line(&mut self, line: &[u8]) -> Result<Option<Line<Expected>>, Fault> {
+        let read = self.read(line);
+        self.has_prose |= matches!(read, Err(Fault::Line(_)));
+        read
+    }
+
+    fn more(&mut self, is_over: bool) -> Option<Result<Line<Expected>, Fault>> {
+        if is_over {
+            self.end();
+        }
+        for said in std::mem::take(&mut self.said) {
+            let line = said.and_then(|parts| self.known(parts));
+            self.more.push_back(line);
+        }
+        self.more.pop_front()
+    }
+
+    fn may_end(&self) -> bool {
+        self.may_end
+    }
+
+    fn join(about: &mut Expected, other: Expected) -> Option<Expected> {
+        about.join(other)
+    }
+
+    fn bytes(about: &Expected) -> usize {
+        about.bytes()
+    }
+
+    fn other(about: &mut Expected) -> Option<&mut dyn Other> {
+        about.other()
+    }
+}
+
+impl List {
+    fn read(&mut self, line: &[u8]) -> Result<Option<Line<Expected>>, Fault> {
         if self.reading.blake3_alone || self.reading.digest_len.is_some() {
             let Some(entry) = list::parse(line, self.reading.digest_len)? else { return Ok(None) };
             let about = Expected::new(entry.digest.clone(), By::Option, vec![Algorithm::BLAKE3]);
@@ -409,6 +453,9 @@ impl Forms for List {
         self.outside += u64::from(is_outside);
         if self.form.is_none() {
             self.form = form::of_line(&self.path, line);
+            if self.form.is_some() && self.has_prose {
+                self.said.push(Err(without_digest(b"", "lines before the header of the list")));
+            }
         }
         if let Some(form) = &mut self.form
             && !line.trim_ascii().is_empty()
@@ -485,33 +532,6 @@ impl Forms for List {
         }
         if self.named(trimmed) { Ok(None) } else { self.usual(line) }
     }
-
-    fn more(&mut self, is_over: bool) -> Option<Result<Line<Expected>, Fault>> {
-        if is_over {
-            self.end();
-        }
-        for said in std::mem::take(&mut self.said) {
-            let line = said.and_then(|parts| self.known(parts));
-            self.more.push_back(line);
-        }
-        self.more.pop_front()
-    }
-
-    fn may_end(&self) -> bool {
-        self.may_end
-    }
-
-    fn join(about: &mut Expected, other: Expected) -> Option<Expected> {
-        about.join(other)
-    }
-
-    fn bytes(about: &Expected) -> usize {
-        about.bytes()
-    }
-
-    fn other(about: &mut Expected) -> Option<&mut dyn Other> {
-        about.other()
-    }
 }
 
 /// The algorithms that an untagged digest of this many bytes may be of. A weak one is never a candidate next to another.
@@ -537,11 +557,10 @@ fn plain(line: &[u8]) -> Option<Entry> {
     Some(Entry { name: name.into(), name_is: NameIs::Loose, others: vec![], digest })
 }
 
-/// The fault of a line about a file that has another length. Its digest, which is in another line, decides on the file.
-fn other_size(name: &[u8], size: u64) -> Option<Fault> {
-    let found = name::to_path(name).ok()?.metadata().ok()?.len();
-    let name = String::from_utf8_lossy(name);
-    (found != size).then(|| Fault::Line(format!("{name} has {found} bytes instead of {size}")))
+/// Whether a file has this length.
+fn has_size(name: &[u8], size: Option<u64>) -> bool {
+    let metadata = name::to_path(name).ok().and_then(|it| it.metadata().ok());
+    metadata.is_some_and(|it| Some(it.len()) == size)
 }
 
 /// Why the digest of a line is not of the bytes of its file, as `shasum` marks it: `U` for text with other line ends, `^` for bits. It could

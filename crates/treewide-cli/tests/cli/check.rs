@@ -131,7 +131,7 @@ fn malformed_lines_are_reported_by_number() {
     let lines = [
         "hello".to_owned(),
         sums(&["a"]).trim().to_owned(),
-        "SIZE (a) = 12345".to_owned(),
+        "SIZF (a) = 12345".to_owned(),
         "a line".to_owned(),
         "-----BEGIN PGP SIGNATURE-----".to_owned(),
         "xyz  a".to_owned(),
@@ -146,7 +146,7 @@ fn malformed_lines_are_reported_by_number() {
         0,
         &[
             "treewide: list:1: not a checksum line\n",
-            "treewide: list:3: a has 1 bytes instead of 12345\n",
+            "treewide: list:3: a SIZF digest",
             "treewide: list:4: not a checksum line\n",
             "treewide: list:5: not a checksum line\n",
             "treewide: list:6: not a checksum line: the digest is not hex\n",

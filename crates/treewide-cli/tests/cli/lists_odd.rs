@@ -54,10 +54,52 @@ fn check_says_what_to_do_about_forms_that_it_does_not_read() {
 #[test]
 fn check_compares_the_lengths_that_bsd_lists() {
     let folder = folder();
-    folder.write("x", format!("MD5 (alpha.txt) = {MD5}\nSIZE (alpha.txt) = 7\n"));
-    let cause = "x:2: alpha.txt has 6 bytes instead of 7\n";
-    folder.treewide("check x").run().fails(0, &[cause, "1 OK"]);
-    folder.treewide("check --strict x").run().fails(3, &[cause]);
+    let digest = format!("MD5 (alpha.txt) = {MD5}\n");
+    let (ok, other) = ("alpha.txt: OK\n", "alpha.txt: FAILED (6 bytes instead of 7)\n");
+    for (text, said) in [
+        (format!("{digest}SIZE (alpha.txt) = 7\n"), [ok, other]),
+        (format!("Size (alpha.txt) = 7 bytes\n{digest}"), [other, ok]),
+        (format!("{digest}\\SIZE (alpha.txt) = 7\n"), [ok, other]),
+    ] {
+        folder.write("x", text);
+        let ended = folder.treewide("check x").run();
+        assert_eq!(ended.text(), said.concat());
+        ended.fails(1, &["1 file checked: 0 OK, 1 FAILED\n"]);
+        assert_eq!(ended.stderr.lines().count(), 1, "no hint: {ended:?}");
+    }
+    let ended = folder.treewide("check --json x").run();
+    let line = r#""status":"failed","digest":null,"expected":null,"bytes":6,"error":"6 bytes instead of 7","algorithm":null,"by":"tag","expected_bytes":7}"#;
+    assert!(ended.text().contains(line), "{ended:?}");
+    folder.write("x", format!("{digest}SIZE (alpha.txt) = 7x\nSIZE (gone) = 0\n"));
+    let ended = folder.treewide("check x").run();
+    let number = "alpha.txt: FAILED (the length is not a number)\ngone: FAILED (cannot open";
+    assert!(ended.text().contains(number), "{ended:?}");
+    ended.fails(3, &["1 OK", "1 missing, 1 not verified"]);
+    // A length proves nothing.
+    folder.write("x", "SIZE (alpha.txt) = 6\n");
+    folder.treewide("check x").run().fails(3, &["there is no checksum line in it"]);
+}
+
+#[test]
+fn check_drops_no_line_before_the_header_of_a_list() {
+    let folder = folder();
+    for (header, entry) in [
+        ("#mtree\n", "@ size=6 sha256digest=@SHA256\n"),
+        ("/set type=file\n", "@ size=6 md5=@MD5\n"),
+        ("%%%% HASHDEEP-1.0\n%%%% size,md5,filename\n", "6,@MD5,@\n"),
+        ("DIST alpha.txt 6 SHA256 @SHA256\n", "DIST @ 6 MD5 @MD5\n"),
+    ] {
+        let of = |name: &str| {
+            filled(&entry.replace("@ ", &format!("{name} ")).replace(",@\n", &format!(",{name}\n")))
+        };
+        for before in [of("gone"), of("gone").replace(MD5, ""), "gone size=6\n".into()] {
+            folder.write("x", [before, filled(header), of("alpha.txt")].concat());
+            let ended = folder.treewide("check x").run();
+            assert_ne!(ended.code, Some(0), "{header}: {ended:?}");
+        }
+    }
+    folder.write("x", filled("@SHA256  alpha.txt\n#mtree\nalpha.txt sha256=@SHA256\n"));
+    folder.treewide("check x").run().fails(0, &["2 OK"]);
 }
 
 /// A JSON document that is too long was once cut to the lines that fit.

@@ -99,14 +99,18 @@ pub(crate) fn tagged(line: &[u8]) -> Option<Parts> {
     if pairs().count() > 1 && pairs().all(|it| it.len() == 2) {
         digits.retain(|it| *it != b':');
     }
-    Some(Parts { tag: tag.into(), digits, name: Some(name.into()), size: None })
+    let number = digits.strip_suffix(b" bytes").unwrap_or(&digits);
+    let size = if is_size(tag) {
+        str::from_utf8(number).ok().and_then(|it| it.parse().ok())
+    } else {
+        None
+    };
+    Some(Parts { tag: tag.into(), digits, name: Some(name.into()), size })
 }
 
-/// The length in `SIZE (a) = 7` and `Size (a) = 7 bytes`, which BSD has next to digests.
-pub(crate) fn size(parts: &Parts) -> Option<u64> {
-    let number = parts.digits.strip_suffix(b" bytes").unwrap_or(&parts.digits);
-    let is_size = parts.tag.eq_ignore_ascii_case(b"size");
-    is_size.then(|| str::from_utf8(number).ok()?.parse().ok()).flatten()
+/// Whether this is the word in `SIZE (a) = 7` and `Size (a) = 7 bytes`, which BSD has next to digests.
+pub(crate) fn is_size(tag: &[u8]) -> bool {
+    tag.eq_ignore_ascii_case(b"size")
 }
 
 /// `sha256:HEX  a` and `sha256:HEX`. If there is a name, the digits may be fewer, and before two blanks anything else.

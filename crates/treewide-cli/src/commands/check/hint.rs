@@ -28,6 +28,7 @@ impl Clues {
     /// Take note of the verdict on a file.
     pub(super) fn add(&mut self, path: &Path, verdict: &Verdict, expected: Option<&Expected>) {
         if let (Verdict::Failed { .. }, Some(expected), None) = (verdict, expected, &self.compared)
+            && !expected.candidates().is_empty()
         {
             self.compared = Some((expected.candidates().to_vec(), expected.by()));
         }

@@ -14,8 +14,16 @@ pub(super) fn json(
     about: Option<&Expected>,
     store: Option<&str>,
 ) -> String {
+    // A length alone has no digest.
+    let listed = listed.filter(|it| about.is_none() || !it.is_empty());
     let is_listed = listed.is_some();
     let expected = listed.map_or_else(String::new, digest::hex);
+    let put_expected = |object: &mut Object| {
+        match is_listed {
+            true => object.string("expected", &expected),
+            false => object.null("expected"),
+        };
+    };
     let mut object = Object::about(path);
     match verdict {
         Verdict::Ok { bytes } => object
@@ -30,24 +38,21 @@ pub(super) fn json(
                 [] => object.null("digest"),
                 _ => object.string("digest", &digest::hex(found)),
             };
-            object.string("expected", &expected).number("bytes", *bytes);
+            put_expected(&mut object);
+            object.number("bytes", *bytes);
             match about.and_then(|it| it.cause(*bytes)) {
                 Some(cause) => object.string("error", &cause),
                 None => object.null("error"),
             }
         }
-        Verdict::Unreadable(cause) => object
-            .string("status", "unreadable")
-            .null("digest")
-            .string("expected", &expected)
-            .null("bytes")
-            .string("error", &cause.to_string()),
+        Verdict::Unreadable(cause) => {
+            object.string("status", "unreadable").null("digest");
+            put_expected(&mut object);
+            object.null("bytes").string("error", &cause.to_string())
+        }
         Verdict::Unverified(cause) => {
             object.string("status", "unverified").null("digest");
-            match is_listed {
-                true => object.string("expected", &expected),
-                false => object.null("expected"),
-            };
+            put_expected(&mut object);
             object.null("bytes").string("error", cause)
         }
         Verdict::Missing => object

@@ -91,7 +91,9 @@ impl Total {
     pub(super) fn summary(&self) -> String {
         let lines = &self.lines;
         let mut text = format!("{} checked: {} OK", count(lines.checked(), "file"), lines.ok);
-        text += &by(&self.algorithms);
+        if lines.ok > 0 {
+            text += &by(&self.algorithms);
+        }
         if lines.failed > 0 {
             text += &format!(", {} FAILED", lines.failed);
         }

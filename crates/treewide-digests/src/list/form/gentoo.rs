@@ -15,13 +15,16 @@ const FILES: &[&[u8]] = &[b"DIST", b"EBUILD", b"MISC", b"DATA", b"MANIFEST", b"A
 /// Whether a line shows that a list is one of these.
 pub(super) fn is_entry(line: &[u8]) -> bool {
     let words: Vec<_> = words(line).collect();
-    let is_long = words.len() >= 5 && words[2].iter().all(u8::is_ascii_digit);
-    is_long && FILES.contains(&words[0])
+    match words[..] {
+        [b"TIMESTAMP", _] => true,
+        [kind, _, size, _, _, ..] => FILES.contains(&kind) && size.iter().all(u8::is_ascii_digit),
+        _ => false,
+    }
 }
 
 /// Whether a line begins as an entry does.
 pub(super) fn is_file(line: &[u8]) -> bool {
-    words(line).next().is_some_and(|it| FILES.contains(&it))
+    is_entry(line) || words(line).next().is_some_and(|it| FILES.contains(&it))
 }
 
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
