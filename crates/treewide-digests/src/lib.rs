@@ -33,4 +33,4 @@ mod wanted;
 pub use algorithm::{Algorithm, Digester};
 pub use expected::{By, Expected};
 pub use list::{List, Reading};
-pub use wanted::Wanted;
+pub use wanted::{Wanted, digests};

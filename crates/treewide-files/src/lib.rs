@@ -66,7 +66,7 @@
 //! | hash files, a tree, one file | [`Options::hash_files`], [`Options::hash_tree`], [`Options::hash`] |
 //! | find files yourself, keep something with each, or add notes between them | [`Source`], [`Options::run`] |
 //! | hash large files in another way, such as on a GPU | [`HashAlone`], [`Options::run_with`] |
-//! | find digests of other algorithms in the same run | [`Source::other`] |
+//! | find digests of other algorithms in the same run, or of one file | [`Source::other`], [`Options::hash_other`] |
 //! | hear how far a run has come, stop it | [`Progress`], [`Cancel`] |
 //! | find the files below a directory | [`walk`] |
 //! | write and read lists, check them | [`list`], [`check`] |
@@ -122,7 +122,7 @@ pub use progress::Progress;
 pub use replacement::Replacement;
 pub use run::{Event, HashAlone, Run};
 pub use stamp::{Stamp, Stamps};
-pub use task::{Item, Kind, Next, Other, Source, Task};
+pub use task::{Found, Item, Kind, Next, Other, Source, Task};
 pub use temporary::{create_temporary, is_temporary, remove_leftovers, temporary_name};
 pub use treewide::Cancel;
 pub use whole::Whole;

@@ -7,6 +7,7 @@
 use crate::digest::{Digest, Extent};
 use crate::identity::Identity;
 use crate::stamp::{Stamp, Stamps};
+use crate::task::Found;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,6 +28,8 @@ enum Known {
         stamp: Stamp,
         extent: Extent,
         digest: Digest,
+        /// By other algorithms.
+        found: Found,
         /// Names that were not seen yet.
         left: u64,
     },
@@ -39,7 +42,7 @@ pub(crate) enum Claim {
     /// It is being read under another name.
     Wait,
     /// It was read.
-    Known(Digest),
+    Known(Digest, Found),
 }
 
 impl Links {
@@ -61,15 +64,15 @@ impl Links {
                 Claim::Read
             }
             Some(Known::Begun) => Claim::Wait,
-            Some(Known::Read { stamp, extent: of, digest, left })
+            Some(Known::Read { stamp, extent: of, digest, found, left })
                 if stamp == now && *of == extent =>
             {
-                let digest = digest.clone();
+                let (digest, found) = (digest.clone(), found.clone());
                 *left -= 1;
                 if *left == 0 {
                     known.remove(&numbers);
                 }
-                Claim::Known(digest)
+                Claim::Known(digest, found)
             }
             Some(known) => {
                 *known = Known::Begun;
@@ -78,8 +81,14 @@ impl Links {
         }
     }
 
-    /// The file was read, and this was its digest.
-    pub(crate) fn was_read(&self, stamps: &Stamps, bytes: u64, extent: Extent, digest: &Digest) {
+    /// The file was read, and these were its digests.
+    pub(crate) fn was_read(
+        &self,
+        stamps: &Stamps,
+        bytes: u64,
+        extent: Extent,
+        (digest, found): (&Digest, Found),
+    ) {
         let Stamps { before, after, .. } = stamps;
         if after.links < 2 {
             return;
@@ -89,7 +98,7 @@ impl Links {
             known.remove(&numbers);
         } else if let Some(known) = known.get_mut(&numbers) {
             let (digest, left) = (digest.clone(), after.links - 1);
-            *known = Known::Read { stamp: *after, extent, digest, left };
+            *known = Known::Read { stamp: *after, extent, digest, found, left };
         }
     }
 }
@@ -117,7 +126,8 @@ mod tests {
 
     fn read(links: &Links, before: Stamp, after: Stamp) {
         let digest = Digest::new(&Hasher::new(), Extent::HASH);
-        links.was_read(&Stamps { before, after, linked: false }, 3, Extent::HASH, &digest);
+        let stamps = Stamps { before, after, linked: false };
+        links.was_read(&stamps, 3, Extent::HASH, (&digest, Found::new()));
     }
 
     /// Such as `read wait known`.
@@ -125,7 +135,7 @@ mod tests {
         let words = stamps.iter().map(|stamp| match links.claim(IDENTITY, stamp, Extent::HASH) {
             Claim::Read => "read",
             Claim::Wait => "wait",
-            Claim::Known(_) => "known",
+            Claim::Known(..) => "known",
         });
         words.collect::<Vec<_>>().join(" ")
     }

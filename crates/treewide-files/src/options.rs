@@ -9,6 +9,7 @@ use crate::links::{Claim, Links};
 use crate::long_path;
 use crate::progress::Progress;
 use crate::stamp::{Stamp, Stamps};
+use crate::task::{Found, Other};
 use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -147,8 +148,20 @@ impl Options {
     }
 
     /// Whether a file that was opened is to be read.
-    pub(crate) fn claim(&self, identity: Identity, now: &Stamp, extent: Extent) -> Claim {
-        self.links.as_ref().map_or(Claim::Read, |links| links.claim(identity, now, extent))
+    pub(crate) fn claim(
+        &self,
+        identity: Identity,
+        now: &Stamp,
+        extent: Extent,
+        other: Option<&mut (dyn Other + '_)>,
+    ) -> Claim {
+        let claim = self.links.as_ref().map_or(Claim::Read, |it| it.claim(identity, now, extent));
+        if let (Claim::Known(digest, found), Some(other)) = (&claim, other)
+            && !other.was_found(digest, found)
+        {
+            return Claim::Read;
+        }
+        claim
     }
 
     /// The result for a file that was read under another name.
@@ -159,10 +172,35 @@ impl Options {
     }
 
     /// A file was read.
-    pub(crate) fn was_read(&self, stamps: &Stamps, bytes: u64, extent: Extent, digest: &Digest) {
+    pub(crate) fn was_read(
+        &self,
+        stamps: &Stamps,
+        bytes: u64,
+        extent: Extent,
+        digest: &Digest,
+        other: Option<&(dyn Other + '_)>,
+    ) {
         if let Some(links) = &self.links {
-            links.was_read(stamps, bytes, extent, digest);
+            let found = other.map_or_else(Found::new, |it| it.found());
+            links.was_read(stamps, bytes, extent, (digest, found));
         }
+    }
+
+    /// The result of reading a file that is open, with its stamps if they are wanted.
+    pub(crate) fn stamped(
+        &self,
+        mut hashed: Hashed,
+        file: &File,
+        before: Stamp,
+        extent: Extent,
+        other: Option<&(dyn Other + '_)>,
+    ) -> Result<Hashed, ErrorKind> {
+        if self.stamps {
+            let stamps = Stamps { before, after: Stamp::of(file)?, linked: false };
+            self.was_read(&stamps, hashed.bytes, extent, &hashed.digest, other);
+            hashed.stamps = Some(Box::new(stamps));
+        }
+        Ok(hashed)
     }
 
     /// Sets the receiver of progress.

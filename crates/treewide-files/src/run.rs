@@ -24,7 +24,6 @@ use crate::links::Claim;
 use crate::options::{Hashed, Options};
 use crate::queue::Queue;
 use crate::small_files::SmallFiles;
-use crate::stamp::{Stamp, Stamps};
 use crate::task::{Item, Kind, Next, Other, Source, Task};
 use std::collections::VecDeque;
 use std::fmt;
@@ -171,30 +170,22 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         identity: Identity,
         path: &Path,
         extent: Extent,
+        mut other: Option<&mut (dyn Other + '_)>,
     ) -> Result<Hashed, ErrorKind> {
         let (mut file, before) = identity.open_stamped(path)?;
         // If another thread has begun to read it, it may not come to an end before this one.
-        if let Claim::Known(digest) = self.options.claim(identity, &before, extent) {
+        let claim = self.options.claim(identity, &before, extent, other.as_deref_mut());
+        if let Claim::Known(digest, _) = claim {
             return Ok(self.options.linked(before, digest));
         }
-        let by_caller = self.hash_alone.hash_found(&file, path, extent);
-        let mut hashed = match by_caller {
-            Some(by_caller) => by_caller,
-            None => {
-                // The caller may have read some of it. A new descriptor is also at the beginning.
-                if file.rewind().is_err() {
-                    (file, _) = identity.open(path)?;
-                }
-                self.options.hash_file(&file, path, extent)
-            }
-        }?;
-        if self.options.wants_stamps() {
-            let after = Stamp::of(&file)?;
-            let stamps = Stamps { before, after, linked: false };
-            self.options.was_read(&stamps, hashed.bytes, extent, &hashed.digest);
-            hashed.stamps = Some(Box::new(stamps));
+        let by_caller = self.hash_alone.hash_found(&file, path, extent).transpose()?;
+        // The caller may have read some of it. A new descriptor is also at the beginning.
+        if (by_caller.is_none() || other.is_some()) && file.rewind().is_err() {
+            (file, _) = identity.open(path)?;
         }
-        Ok(hashed)
+        let hashed =
+            self.options.hash_open(&file, path, extent, by_caller, other.as_deref_mut())?;
+        self.options.stamped(hashed, &file, before, extent, other.as_deref())
     }
 
     /// The next result of the group at hand. `None` at its end.
@@ -226,9 +217,14 @@ impl<S: Source, H: HashAlone> Run<S, H> {
         let Task { path, kind, extent, about } = task;
         let mut other = S::other(about);
         let mut hashed = None;
-        if other.as_mut().is_none_or(|it| it.next() == Next::Blake3) {
+        if let Kind::Found(identity) = *kind
+            && let Some(other) = &mut other
+            && other.next() == Next::Both
+        {
+            hashed = Some(self.hash_found(identity, path, *extent, Some(&mut **other))?);
+        } else if other.as_mut().is_none_or(|it| it.next() == Next::Blake3) {
             let by_blake3 = match *kind {
-                Kind::Found(identity) => self.hash_found(identity, path, *extent),
+                Kind::Found(identity) => self.hash_found(identity, path, *extent, None),
                 _ => self.hash_alone.hash_alone(path, *extent).unwrap_or_else(|| {
                     self.options.hash_path(path, *kind == Kind::Regular, *extent)
                 }),
@@ -239,13 +235,14 @@ impl<S: Source, H: HashAlone> Run<S, H> {
             hashed = Some(by_blake3);
         }
         if let Some(other) = other
-            && other.next() == Next::Bytes
+            && matches!(other.next(), Next::Bytes | Next::Both)
         {
             self.options.has_reached(path);
             let by_caller = self.hash_alone.read_alone(path, other);
             let has_counted = hashed.is_some();
-            let read = by_caller
-                .unwrap_or_else(|| self.options.feed_path(path, *kind, other, has_counted))?;
+            let read = by_caller.unwrap_or_else(|| {
+                self.options.feed_path(path, *kind, *extent, other, has_counted)
+            })?;
             // It may want the other digest after all.
             if other.next() == Next::Blake3 {
                 return self.hash(task);

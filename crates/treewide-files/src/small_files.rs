@@ -18,7 +18,7 @@ use crate::identity::Identity;
 use crate::links::Claim;
 use crate::long_path;
 use crate::options::{Hashed, Options};
-use crate::other::feed_bytes;
+use crate::other::{feed_both, feed_bytes};
 use crate::stamp::{Stamp, Stamps};
 use crate::task::{Kind, Next, OtherOf};
 use std::fs::{self, File};
@@ -72,35 +72,48 @@ impl SmallFiles {
                 break;
             }
             let Place::File(task, Progressed::ToDo) = &mut group[index] else { continue };
-            match other(&mut task.about).map(|it| it.next()) {
+            let next = other(&mut task.about).map(|it| it.next());
+            let is_both = next == Some(Next::Both) && matches!(task.kind, Kind::Found(_));
+            match next {
                 Some(Next::Bytes) => {
                     let result = self.feed(index, group, other);
                     let Place::File(_, progressed) = &mut group[index] else { continue };
                     *progressed = result.map_or(Progressed::Alone, Progressed::Done);
                     continue;
                 }
-                Some(_) if !self.options.may_batch() => {
+                Some(_) if !self.options.may_batch() && !is_both => {
                     group[index].leave_alone();
                     continue;
                 }
                 _ => {}
             }
-            let Place::File(task, _) = &group[index] else { continue };
+            let Place::File(task, progressed) = &mut group[index] else { continue };
             let found = match task.kind {
                 Kind::Found(identity) => {
                     let (opened, extent) = (self.open_found(identity, &task.path), task.extent);
+                    let of_task = other(&mut task.about);
                     match opened {
-                        Ok((file, before)) => match self.options.claim(identity, &before, extent) {
-                            Claim::Read => Ok(self.read_stamped(&file, before, group, other)),
-                            Claim::Wait => Ok(None),
-                            Claim::Known(digest) => {
-                                let hashed = self.options.linked(before, digest);
-                                if let Place::File(_, progressed) = &mut group[index] {
-                                    *progressed = Progressed::Done(Ok(hashed));
+                        Ok((file, before)) => {
+                            match self.options.claim(identity, &before, extent, of_task) {
+                                Claim::Read => {
+                                    let read = match self.options.may_batch() {
+                                        true => self.read_stamped(&file, before, group, other),
+                                        false => None,
+                                    };
+                                    if read.is_none() && is_both {
+                                        self.feed_found(&file, before, &mut group[index], other);
+                                        continue;
+                                    }
+                                    Ok(read)
                                 }
-                                continue;
+                                Claim::Wait => Ok(None),
+                                Claim::Known(digest, _) => {
+                                    let hashed = self.options.linked(before, digest);
+                                    *progressed = Progressed::Done(Ok(hashed));
+                                    continue;
+                                }
                             }
-                        },
+                        }
                         Err(error) => Err(error),
                     }
                 }
@@ -168,10 +181,32 @@ impl SmallFiles {
                 Ok(Hashed { digest: Digest::empty(), bytes, stamps: None })
             }
             None if file.metadata().is_ok_and(|it| !it.is_file()) => return None,
-            None => self.options.feed_file(&file, &task.path, other, false),
+            None => {
+                let extent = task.extent;
+                self.options.feed_found(&file, None, &task.path, extent, other, false)
+            }
         };
         // It may want the BLAKE3 digest after all, which is another way of reading.
         if other.next() == Next::Nothing || result.is_err() { Some(result) } else { None }
+    }
+
+    /// Reads a file that is not small, on this thread, for BLAKE3 and another algorithm. One that a caller may hash is left for later.
+    fn feed_found<A, N>(
+        &self,
+        file: &File,
+        before: Stamp,
+        place: &mut Place<A, N>,
+        other: OtherOf<A>,
+    ) {
+        let Place::File(task, progressed) = place else { return };
+        *progressed = match other(&mut task.about) {
+            Some(other) if !self.options.is_alone(before.len) => {
+                let (path, extent) = (&*task.path, task.extent);
+                let fed = self.options.feed_found(file, Some(before), path, extent, other, false);
+                Progressed::Done(fed)
+            }
+            _ => Progressed::Alone,
+        };
     }
 
     /// Opens a file that a walk has found.
@@ -253,12 +288,12 @@ impl SmallFiles {
                 Digest::new(hasher.update(bytes), task.extent)
             });
             if let Some(other) = other(&mut task.about) {
-                other.blake3(&digest);
-                feed_bytes(bytes, other);
+                feed_both(bytes, &digest, other);
             }
             let bytes = bytes.len() as u64;
             if let Some(stamps) = &stamps {
-                self.options.was_read(stamps, bytes, task.extent, &digest);
+                let other = other(&mut task.about).map(|it| &*it);
+                self.options.was_read(stamps, bytes, task.extent, &digest, other);
             }
             *progressed = Progressed::Done(Ok(Hashed { digest, bytes, stamps }));
         }

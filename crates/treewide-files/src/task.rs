@@ -43,16 +43,30 @@ pub trait Other: Send + Sync {
     /// [`Next::Nothing`].
     fn next(&mut self) -> Next;
 
-    /// The answer was [`Next::Blake3`], and this is the digest.
+    /// The answer was [`Next::Blake3`] or [`Next::Both`], and this is the digest. It comes after the last bytes.
     fn blake3(&mut self, digest: &Digest);
 
-    /// The answer was [`Next::Bytes`], and this is the length of the file before it is read. `false` if it need not be read; then the
-    /// next answer must be another.
+    /// The answer was [`Next::Bytes`] or [`Next::Both`], and this is the length of the file before it is read. `false` if it need not be
+    /// read; then the next answer must be another. A file that changed while it was being read may begin again.
     fn begin(&mut self, size: u64) -> bool;
 
     /// The next bytes.
     fn update(&mut self, bytes: &[u8]);
+
+    /// Everything that was found, for other names of the same file: see [`Options::links_once`](crate::Options::links_once).
+    fn found(&self) -> Found {
+        Found::new()
+    }
+
+    /// The file was read under another name, and this was found there. `false` if it does not suffice; then the file is read.
+    fn was_found(&mut self, digest: &Digest, found: &Found) -> bool {
+        let _ = (digest, found);
+        false
+    }
 }
+
+/// Digests of a file, by the names of their algorithms.
+pub type Found = Vec<(&'static str, Vec<u8>)>;
 
 /// The next step of a run for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +75,9 @@ pub enum Next {
     Blake3,
     /// Reads the bytes from the start.
     Bytes,
+    /// Reads the bytes from the start, and finds the BLAKE3 digest in the same reading. The answer after that is
+    /// [`Bytes`](Self::Bytes) or [`Nothing`](Self::Nothing).
+    Both,
     /// Returns the result. It has an empty digest if the BLAKE3 digest was not asked for.
     Nothing,
 }

@@ -263,7 +263,8 @@ struct Operands<'a> {
 
 impl Operands<'_> {
     fn wanted(&self) -> Option<Wanted> {
-        self.algorithm.and_then(Wanted::new)
+        let other = self.algorithm.filter(|it| *it != Algorithm::BLAKE3);
+        other.map(|it| Wanted::new([it]))
     }
 
     /// What to do about something that a walk found; `None` if nothing.
@@ -399,7 +400,7 @@ impl Report<'_> {
 
     /// Write the line of a file that was hashed by another algorithm.
     fn line_by(&mut self, path: &Path, tag: &str, wanted: &Wanted) -> anyhow::Result<()> {
-        let digest = digest::hex(wanted.digest().unwrap_or_default());
+        let digest = wanted.digests().first().map_or_else(String::new, |it| digest::hex(&it.1));
         let name = Listed::new(path);
         let line = match self.args.no_names {
             true => format!("{digest}\n"),
