@@ -34,7 +34,7 @@ impl Source for Files {
     }
 }
 
-/// Finds BLAKE3 of long files itself, as what makes outboards does.
+/// Finds BLAKE3 of long files itself, as a maker of outboards does.
 #[derive(Clone)]
 struct OfLong(Options, u64);
 

@@ -1,5 +1,6 @@
 //! Parts of a manifest: names, records, rules, keys, and the two files that hold them.
 
+pub mod also;
 pub mod day;
 pub mod facts;
 pub mod index;

@@ -31,6 +31,7 @@
 //! | find duplicates, and what is missing elsewhere | [`dupes`], [`missing`], [`Dupes`], [`Missing`] |
 //! | hear of each path, and count | [`Finding`], [`Verdict`], [`Evidence`], [`Class`], [`Report`] |
 //! | keep outboards, and find which bytes of a file are bad | [`Outboards`], [`Located`] |
+//! | keep digests by other algorithms next to BLAKE3 | [`machine::Update::also`], [`also`](mod@also) |
 //! | hand a manifest to tools that sign models | [`statement`] |
 //! | choose what is covered | [`Rules`], [`Globs`] |
 //! | know when a file is taken for unchanged | [`trust`] |
@@ -65,7 +66,7 @@ pub use door::{diff, dupes, missing, snapshot, update, verify};
 pub use error::{Error, ErrorKind};
 pub use format::manifest::{Index, Manifest, Records, facts as facts_of, index_path};
 pub use format::rules::{Globs, Rules};
-pub use format::{day, facts, index, list, record, statement, trust, xattrs};
+pub use format::{also, day, facts, index, list, record, statement, trust, xattrs};
 pub use keep::draft::Totals;
 pub use keep::journal;
 pub use keep::located::{Bad, Located};

@@ -52,7 +52,7 @@ impl fmt::Display for Loss {
         match self {
             Self::Damage(cause) => write!(
                 f,
-                "is damaged: {cause}; without it, rot looks like an edit, and links, modes and rules are lost"
+                "is damaged: {cause}; without it, rot looks like an edit, and links, modes, rules and digests by other algorithms are lost"
             ),
             Self::Everything(files) => {
                 let files = if *files == 1 { "the recorded file" } else { "any recorded file" };

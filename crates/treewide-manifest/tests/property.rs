@@ -8,13 +8,17 @@ mod common;
 
 use common::random::Random;
 use common::{AllIsOld, Said, Tree};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use treewide_digests::Algorithm;
+use treewide_manifest::also;
 use treewide_manifest::machine::{Clock, Draft, Update, diff};
+use treewide_manifest::record::{FileRecord, What};
 use treewide_manifest::{Cancel, Class, Globs, Manifest, Options, Report, Rules, Totals, facts_of};
 
 const SCRIPTS: f64 = 3.0;
@@ -49,9 +53,60 @@ struct Script {
     random: Random,
     /// What was done, for a message.
     steps: Vec<String>,
+    /// All contents that there ever were, by their hashes.
+    contents: HashMap<[u8; 32], Vec<u8>>,
+    /// The algorithms by which the index also has digests.
+    also: Vec<Algorithm>,
 }
 
 impl Script {
+    fn new(tree: Tree, random: Random) -> Self {
+        let mut script =
+            Self { tree, random, steps: Vec::new(), contents: HashMap::new(), also: Vec::new() };
+        script.note_contents();
+        script
+    }
+
+    fn note_contents(&mut self) {
+        let mut all = Vec::new();
+        below(&self.tree.root(), &mut all);
+        for path in all.into_iter().filter(|path| is_file(path)) {
+            let content = fs::read(path).unwrap();
+            self.contents.insert(treewide::hash(&content).into(), content);
+        }
+    }
+
+    /// Adds an algorithm, sometimes.
+    fn more_digests(&mut self, update: Update) -> Update {
+        let new = [Algorithm::SHA256, Algorithm::MD5, Algorithm::CRC32];
+        let new = new.get(self.random.below(6)).copied();
+        self.also.extend(new.filter(|it| !self.also.contains(it)));
+        update.also(new.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Every digest is that of the content whose BLAKE3 hash is recorded. `may_lack` says that some may not be there.
+    fn check_also(&self, may_lack: bool) -> u64 {
+        let mut count = 0;
+        for record in self.tree.manifest().records().unwrap() {
+            let record = record.unwrap();
+            let What::File(FileRecord { digest, facts: Some(facts) }) = &record.what else {
+                continue;
+            };
+            for algorithm in &self.also {
+                let content = &self.contents[digest];
+                let mut digester = algorithm.begin(content.len() as u64).unwrap();
+                digester.update(content);
+                let (is, context) = (also::digest(&facts.also, *algorithm), &self.steps);
+                if is.is_some() || !may_lack {
+                    assert_eq!(is, Some(&digester.finish()[..]), "{:?}: {context:#?}", record.name);
+                    count += 1;
+                }
+            }
+            assert!(facts.also.len() <= self.also.len(), "{:#?}", self.steps);
+        }
+        count
+    }
+
     fn name(&mut self) -> PathBuf {
         let mut path = self.tree.root();
         for _ in 0..=self.random.below(3) {
@@ -154,6 +209,7 @@ impl Script {
             }
             _ => {}
         }
+        self.note_contents();
     }
 }
 
@@ -209,9 +265,9 @@ fn index_without_header(list: &Path) -> Vec<u8> {
 }
 
 /// One script. Times are those of the file system, without syncs: no program here writes through a mapping.
-fn run(seed: u64) {
+fn run(seed: u64) -> u64 {
     let tree = Tree::new(&[("a/a", "x"), ("a/a-b", "y"), ("a-b", ""), ("b/a/b", "x")]);
-    let mut script = Script { tree, random: Random::new(seed), steps: Vec::new() };
+    let mut script = Script::new(tree, Random::new(seed));
     for _ in 0..script.random.below(12) {
         script.edit();
     }
@@ -220,20 +276,24 @@ fn run(seed: u64) {
         rules.exclude = vec!["*.tmp".into(), "/b/".into()];
     }
     rules.hidden = script.random.below(4) > 0;
-    let update = Update::new().rules(rules.clone());
+    let update = script.more_digests(Update::new().rules(rules.clone()));
     script.tree.snapshot_with(update, Box::new(Clock::without_sync()));
+    let mut digests = script.check_also(false);
     for _ in 0..ROUNDS {
         if script.random.below(4) == 0 {
             std::thread::sleep(Duration::from_millis(30));
-            let tree = &script.tree;
-            let update = Update::new().allow_empty(true);
-            tree.update_with(update, Box::new(Clock::without_sync()));
+            let update = script.more_digests(Update::new().allow_empty(true));
+            script.tree.update_with(update, Box::new(Clock::without_sync()));
+            // A doubtful file keeps the digests that it had.
+            digests += script.check_also(true);
         }
         for _ in 0..script.random.below(6) {
             script.edit();
         }
         round(&script, &mut rules, seed);
+        digests += script.check_also(false);
     }
+    digests
 }
 
 fn round(script: &Script, rules: &mut Rules, seed: u64) {
@@ -295,17 +355,17 @@ fn mirrored(there: &Report, back: &Report, context: &dyn Fn() -> String) {
 #[test]
 fn update_is_a_snapshot_and_quick_misses_nothing() {
     if let Ok(seed) = std::env::var("TREEWIDE_TEST_SEED") {
-        return run(seed.parse().expect("TREEWIDE_TEST_SEED must be a number"));
+        run(seed.parse().expect("TREEWIDE_TEST_SEED must be a number"));
+        return;
     }
     let scale: f64 = match std::env::var("TREEWIDE_TEST_SCALE") {
         Ok(text) => text.parse().expect("TREEWIDE_TEST_SCALE must be a number"),
         Err(_) => 1.0,
     };
     let scripts = (SCRIPTS * scale).ceil() as u64;
-    for seed in 0..scripts {
-        run(seed);
-    }
-    println!("random edits: {scripts} scripts of {ROUNDS} rounds");
+    let digests: u64 = (0..scripts).map(run).sum();
+    println!("random edits: {scripts} scripts of {ROUNDS} rounds, {digests} other digests");
+    assert!(digests > 0);
 }
 
 /// Without the first line, which has the time, the index also has the same bytes.
@@ -314,7 +374,7 @@ fn snapshot_twice_is_the_same_index() {
     let mut random = Random::new(1);
     for _ in 0..3 {
         let tree = Tree::new(&[("a/a", "x"), ("b", "yy")]);
-        let mut script = Script { tree, random: Random::new(random.next()), steps: Vec::new() };
+        let mut script = Script::new(tree, Random::new(random.next()));
         (0..20).for_each(|_| script.edit());
         let snapshot = |at: &str| -> (Vec<u8>, Totals) {
             let list = script.tree.folder().join(at);

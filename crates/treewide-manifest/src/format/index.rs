@@ -10,6 +10,7 @@
 //! The last line binds it to its list. An index without one, or with that of another list, is not used. `check` shows damage also to
 //! times and numbers, which `facts` leaves out: by a wrong time, rot would look like a change.
 
+use crate::format::also::{self, Texts};
 use crate::format::day::Day;
 use crate::format::facts::Facts as Digest;
 use crate::format::record::{Facts, FileRecord, Record, Special, What};
@@ -22,6 +23,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use treewide::{Hash, Hasher, OUT_LEN};
+use treewide_digests::Algorithm;
 use treewide_files::digest::{hex, unhex};
 use treewide_files::list::read_line;
 
@@ -44,6 +46,9 @@ pub struct Header {
     pub fs: FileSystem,
     /// When the walk began.
     pub began: String,
+    /// The names of the algorithms by which it [also](crate::also) has digests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
 }
 
 /// The file system that a root was on.
@@ -133,6 +138,8 @@ struct Entry<'a> {
     untrusted: Option<Times>,
     #[serde(borrow, default)]
     read: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    also: Texts<'a>,
     #[serde(borrow, default)]
     target: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -329,7 +336,8 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
                 inode: it.ino,
                 device: it.dev,
             });
-            let facts = Some(Facts { bytes, mode, key, untrusted, read });
+            let also = also::parse(&entry.also)?;
+            let facts = Some(Facts { bytes, mode, key, untrusted, read, also });
             (What::File(FileRecord { digest, facts }), has_digest)
         }
         "link" => {
@@ -379,13 +387,14 @@ impl Lines {
         }
     }
 
-    pub(crate) fn header(rules: &Rules, root: &std::path::Path) -> String {
+    pub(crate) fn header(rules: &Rules, root: &std::path::Path, also: &[Algorithm]) -> String {
         let (kind, slack_ns) = crate::tree::clock::kind(root);
         let header = Header {
             treewide: VERSION.into(),
             rules: rules.clone(),
             fs: FileSystem { kind: kind.into(), slack_ns },
             began: crate::format::day::now(),
+            also: also.iter().map(|it| it.name().into()).collect(),
         };
         serde_json::to_string(&header).unwrap_or_default() + "\n"
     }
@@ -449,6 +458,7 @@ impl Lines {
             let (_, text) = self.day.insert(day.unwrap_or_else(|| (read, read.to_string())));
             push_text(to, ",\"read\":", text);
         }
+        also::push(to, &facts.also);
     }
 
     /// Notes a place where something was mounted.

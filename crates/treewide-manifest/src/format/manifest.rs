@@ -1,6 +1,7 @@
 //! A manifest that is read: a list, and its index if there is one that belongs to it.
 
 use crate::error::{Error, ErrorKind};
+use crate::format::also;
 use crate::format::facts::Facts as Digest;
 use crate::format::index::{Header, IndexFile, OF_ANOTHER, Trailer};
 use crate::format::list::{InOrder, Line, List};
@@ -13,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use treewide::Hash;
+use treewide_digests::Algorithm;
 
 /// An index that cannot be used is looked at this many times more, after this time each. A guess: two files are renamed in less.
 const TRIES: usize = 2;
@@ -88,6 +90,24 @@ impl Manifest {
             Index::Bound(ends) => ends.0.rules.clone(),
             Index::Absent | Index::Ignored(_) => Rules::default(),
         }
+    }
+
+    /// The algorithms by which the index [also](mod@crate::also) has digests. None without an index.
+    ///
+    /// # Errors
+    /// If this program does not know one of them, so that it could not keep the digests of files that change.
+    pub fn also(&self) -> Result<Vec<Algorithm>, Error> {
+        let Index::Bound(ends) = &self.index else { return Ok(Vec::new()) };
+        let known = ends.0.also.iter().map(|name| {
+            Algorithm::named(name).ok_or_else(|| {
+                let cause = format!(
+                    "has digests by {name:?}, which this program does not know; use a newer one, or make a new manifest \
+                     elsewhere by `treewide snapshot`"
+                );
+                Error::new(index_path(self.list.path()), ErrorKind::List(cause))
+            })
+        });
+        Ok(also::ordered(known.collect::<Result<Vec<_>, _>>()?))
     }
 
     /// The length of all files together, if there is an index.

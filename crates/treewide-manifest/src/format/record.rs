@@ -1,5 +1,6 @@
 //! Record of one path in a manifest.
 
+use crate::format::also::Also;
 use crate::format::day::Day;
 use crate::format::trust::Key;
 use crate::format::xattrs::Xattr;
@@ -54,12 +55,14 @@ pub struct Facts {
     pub untrusted: Option<Key>,
     /// When it was read and was as recorded. A file without this day is read each time.
     pub read: Option<Day>,
+    /// Digests of the content that has the recorded one, by other algorithms.
+    pub also: Also,
 }
 
 impl Facts {
     /// Facts of a file whose length alone is known.
     pub(crate) fn of(bytes: u64) -> Self {
-        Self { bytes, mode: None, key: None, untrusted: None, read: None }
+        Self { bytes, mode: None, key: None, untrusted: None, read: None, also: Also::new() }
     }
 
     /// Its times and numbers when its content was as recorded.

@@ -3,6 +3,7 @@
 //! Whatever has another form, other keys or another order is left to the parser for all of JSON, which takes several times as
 //! long. Both give the same record.
 
+use crate::format::also::{self, Also};
 use crate::format::day::Day;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, What};
@@ -49,10 +50,14 @@ impl Usual {
             Some(()) => Some(self.day(rest.text()?)?),
             None => None,
         };
+        let also = match rest.skip(b",\"also\":{") {
+            Some(()) => also::parse_usual(rest.until(b'}')?)?,
+            None => Also::new(),
+        };
         if rest.0 != b"}\n" {
             return None;
         }
-        let facts = Some(Facts { bytes, mode, key, untrusted: None, read });
+        let facts = Some(Facts { bytes, mode, key, untrusted: None, read, also });
         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
         Some(Record::new(name, what))
     }
@@ -80,7 +85,12 @@ impl<'a> Rest<'a> {
 
     /// The bytes before a quotation mark, which is skipped.
     fn text(&mut self) -> Option<&'a [u8]> {
-        let (text, rest) = self.0.split_at(self.0.iter().position(|byte| *byte == b'"')?);
+        self.until(b'"')
+    }
+
+    /// The bytes before this one, which is skipped.
+    fn until(&mut self, end: u8) -> Option<&'a [u8]> {
+        let (text, rest) = self.0.split_at(self.0.iter().position(|byte| *byte == end)?);
         self.0 = &rest[1..];
         Some(text)
     }
@@ -127,6 +137,7 @@ mod tests {
     #[cfg(unix)]
     use crate::format::record::Special;
     use crate::format::rules::Rules;
+    use treewide_digests::Algorithm;
 
     fn line(record: &Record) -> Vec<u8> {
         let mut line = Vec::new();
@@ -137,6 +148,10 @@ mod tests {
     fn file(name: &[u8], facts: Facts) -> Record {
         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts: Some(facts) });
         Record::new(name, what)
+    }
+
+    fn also() -> Also {
+        vec![(Algorithm::CRC32, vec![0, 1, 0xab, 255]), (Algorithm::MD5, vec![7; 16])]
     }
 
     #[test]
@@ -153,14 +168,14 @@ mod tests {
                 for mode in [None, Some(0), Some(0o7777), Some(0o644)] {
                     for key in keys {
                         for read in [None, Some(Day(20_782)), Some(Day(0))] {
-                            let record = file(
-                                name.as_bytes(),
-                                Facts { bytes, mode, key, untrusted: None, read },
-                            );
-                            let line = line(&record);
-                            assert_eq!(usual.parse(&line), Some(record.clone()));
-                            assert_eq!(parse(&line).unwrap().record, record);
-                            count += 1;
+                            for also in [Also::new(), also()[..1].to_vec(), also()] {
+                                let facts = Facts { bytes, mode, key, untrusted: None, read, also };
+                                let record = file(name.as_bytes(), facts);
+                                let line = line(&record);
+                                assert_eq!(usual.parse(&line), Some(record.clone()));
+                                assert_eq!(parse(&line).unwrap().record, record);
+                                count += 1;
+                            }
                         }
                     }
                 }
@@ -179,6 +194,7 @@ mod tests {
             mode: Some(0o644),
             key: Some(Key { mtime: 12, ctime: 34, inode: Some(5), device: Some(6) }),
             read: Some(Day(20_782)),
+            also: also(),
         };
         let good = line(&file(b"a/b", facts));
         let (mut usual, mut taken, mut left) = (Usual::default(), 0, 0);

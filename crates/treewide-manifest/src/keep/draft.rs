@@ -25,6 +25,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use treewide::{Hash, Hasher, OUT_LEN};
+use treewide_digests::Algorithm;
 use treewide_files::list::{Fault, Lines};
 use treewide_files::name::shown;
 use treewide_files::{Replacement, Stamp, is_temporary};
@@ -197,8 +198,8 @@ impl Draft {
         }
     }
 
-    pub(crate) fn start(&mut self, rules: &Rules, root: &Path) -> index::Lines {
-        self.facts.extend_from_slice(index::Lines::header(rules, root).as_bytes());
+    pub(crate) fn start(&mut self, rules: &Rules, root: &Path, also: &[Algorithm]) -> index::Lines {
+        self.facts.extend_from_slice(index::Lines::header(rules, root, also).as_bytes());
         index::Lines::new(rules)
     }
 

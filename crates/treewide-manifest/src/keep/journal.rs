@@ -17,6 +17,7 @@
 //! again takes no longer than that, and most runs are over by then.
 
 use crate::error::Error;
+use crate::format::also::{self, Texts};
 use crate::format::day::Day;
 use crate::format::record::{Facts, FileRecord, Record, What};
 use crate::format::regular;
@@ -94,6 +95,9 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dev: Option<u64>,
     read: String,
+    /// Digests by other algorithms. A run that wants others reads the file.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    also: Texts<'static>,
 }
 
 /// Pieces of a long file, from one of them on.
@@ -192,6 +196,7 @@ impl Line {
             ino: key.inode,
             dev: key.device,
             read: read.to_string(),
+            also: also::texts(&facts.also),
         })
     }
 
@@ -200,7 +205,8 @@ impl Line {
         let digest: [u8; OUT_LEN] = unhex(self.digest.as_bytes())?.try_into().ok()?;
         let key = Key { mtime: self.mtime, ctime: self.ctime, inode: self.ino, device: self.dev };
         let read = Some(Day::parse(&self.read)?);
-        let facts = Some(Facts { mode: self.mode, key: Some(key), read, ..Facts::of(self.bytes) });
+        let (mode, key, also) = (self.mode, Some(key), also::parse(&self.also).ok()?);
+        let facts = Some(Facts { mode, key, read, also, ..Facts::of(self.bytes) });
         Some((name, FileRecord { digest, facts }))
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::ahead::Ahead;
 use crate::error::Error;
+use crate::format::also;
 use crate::format::manifest::Records;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::Globs;
@@ -21,8 +22,9 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use treewide_digests::{Algorithm, Wanted};
 use treewide_files::digest::Extent;
-use treewide_files::{Identity, Item, Kind, Source, Stamp, Task};
+use treewide_files::{Identity, Item, Kind, Other, Source, Stamp, Task};
 
 /// What a file that is hashed is compared with.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(crate) struct About {
     pub(crate) record: Option<Box<Record>>,
     /// What was known of the file system before it was read.
     pub(crate) moment: Option<Moment>,
+    /// Its digests, if others than BLAKE3 are wanted.
+    pub(crate) also: Option<Box<Wanted>>,
 }
 
 /// Notes about paths that are not hashed.
@@ -79,6 +83,10 @@ pub(crate) struct Policy {
     pub(crate) xattrs: Xattrs,
     /// A file is read if its outboard is not there.
     pub(crate) outboards: Option<Outboards>,
+    /// A file is read if one of these digests is not recorded. BLAKE3 is the first, or there are none.
+    pub(crate) also: Arc<[Algorithm]>,
+    /// Such digests are not taken over from an index that may be damaged, as no list shows whether they are.
+    pub(crate) forgets_also: bool,
     pub(crate) seen: Arc<Seen>,
 }
 
@@ -183,7 +191,12 @@ impl Join {
         while self.record.is_none()
             && let Some(next) = self.records.as_mut().and_then(Iterator::next)
         {
-            let record = next?;
+            let mut record = next?;
+            if self.policy.forgets_also
+                && let What::File(FileRecord { facts: Some(facts), .. }) = &mut record.what
+            {
+                facts.also.clear();
+            }
             let is_directory = matches!(record.what, What::Directory(_));
             if self.only.is_empty() || self.only.cover(record.bare(), is_directory) {
                 self.record = Some(record);
@@ -303,7 +316,10 @@ impl Join {
             return false;
         };
         // A file that rotted has a key, and no day on which its content was as recorded.
-        if facts.read.is_none() || facts.mode.is_some() != self.policy.modes {
+        if facts.read.is_none()
+            || facts.mode.is_some() != self.policy.modes
+            || !also::has_all(&facts.also, &self.policy.also)
+        {
             return false;
         }
         let has_mode = |stamp: &Stamp| facts.mode.is_none_or(|mode| mode == stamp.mode);
@@ -339,7 +355,9 @@ impl Join {
     ) -> Item<About, Note> {
         let device = identity.numbers().0;
         let moment = self.moments.as_mut().map(|moments| moments.moment(device, &path));
-        let about = About { record: record.map(Box::new), moment };
+        let also = &self.policy.also;
+        let also = (!also.is_empty()).then(|| Box::new(Wanted::new(Arc::clone(also))));
+        let about = About { record: record.map(Box::new), moment, also };
         Item::File(Task { path, kind: Kind::Found(identity), extent: Extent::HASH, about })
     }
 }
@@ -368,6 +386,10 @@ impl Source for Join {
                 Some(Item::Note(Note::Broken(error)))
             }
         }
+    }
+
+    fn other(about: &mut About) -> Option<&mut dyn Other> {
+        about.also.as_deref_mut().map(|it| it as &mut dyn Other)
     }
 
     fn bytes(item: &Item<About, Note>) -> usize {

@@ -1,11 +1,12 @@
 //! Judges each path that a manifest and a tree have in common, for [`crate::run::verify`] and [`crate::run::update`].
 
+use crate::format::also::Also;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::Rules;
 use crate::format::xattrs::{Xattr, Xattrs, changes};
 use crate::keep::located::{Differs, Located};
 use crate::keep::outboards::Outboards;
-use crate::run::join::About;
+use crate::run::join::{About, Join};
 use crate::run::moves::{Moves, about, finding};
 use crate::run::verdict::{Change, Evidence, Finding, Report, Verdict};
 use crate::tree::scan::{Entry, There};
@@ -14,9 +15,10 @@ use std::io::Seek;
 use std::path::Path;
 use treewide::OUT_LEN;
 use treewide::file;
+use treewide_digests::Algorithm;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::long_path;
-use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Stamp, Stamps, Task};
+use treewide_files::{ErrorKind, HashAlone, Hashed, Kind, Options, Source, Stamp, Stamps, Task};
 
 /// A file that changes while it is being read is read this many times.
 const TRIES: usize = 3;
@@ -42,6 +44,8 @@ pub(crate) struct Read {
     /// What is to be recorded of it, if a run before this one has read it.
     pub(crate) facts: Option<Facts>,
     pub(crate) xattrs: Vec<Xattr>,
+    /// Its digests by other algorithms.
+    pub(crate) also: Also,
     /// Whether it was read under another name, some time before.
     pub(crate) linked: bool,
 }
@@ -98,7 +102,7 @@ impl<'a> Judge<'a> {
         &mut self,
         options: &Options,
         alone: &mut dyn HashAlone,
-        task: &Task<About>,
+        task: &mut Task<About>,
         hashed: Result<Hashed, ErrorKind>,
     ) -> Result<Read, ErrorKind> {
         let mut hashed = hashed;
@@ -124,7 +128,16 @@ impl<'a> Judge<'a> {
                         self.report.bytes_read += if linked { 0 } else { bytes };
                         let digest = hash_of(digest);
                         let xattrs = if stamp.is_some() { xattrs? } else { Vec::new() };
-                        return Ok(Read { digest, bytes, stamp, facts: None, xattrs, linked });
+                        let also = found_by_others(task);
+                        return Ok(Read {
+                            digest,
+                            bytes,
+                            stamp,
+                            facts: None,
+                            xattrs,
+                            also,
+                            linked,
+                        });
                     }
                 }
                 Err(error) if is_last || !is_change(&error) => return Err(error),
@@ -343,6 +356,12 @@ fn hash_of(digest: Digest) -> [u8; OUT_LEN] {
     }
 }
 
+/// The digests of a file that was read, apart from BLAKE3.
+fn found_by_others(task: &Task<About>) -> Also {
+    let all = task.about.also.iter().flat_map(|it| it.digests());
+    all.filter(|(algorithm, _)| *algorithm != Algorithm::BLAKE3).cloned().collect()
+}
+
 /// Whether the error says that someone changes the file.
 fn is_change(error: &ErrorKind) -> bool {
     match error {
@@ -355,17 +374,14 @@ fn is_change(error: &ErrorKind) -> bool {
 fn again(
     options: &Options,
     alone: &mut dyn HashAlone,
-    task: &Task<About>,
+    task: &mut Task<About>,
 ) -> Result<Hashed, ErrorKind> {
     let Kind::Found(identity) = task.kind else { return Err(ErrorKind::Replaced) };
     let (file, before) = identity.open_stamped(&task.path)?;
-    let mut hashed = match alone.hash_found(&file, &task.path, Extent::HASH) {
-        Some(hashed) => hashed?,
-        None => {
-            (&file).rewind()?;
-            options.hash_file(&file, &task.path, Extent::HASH)?
-        }
-    };
+    let by_alone = alone.hash_found(&file, &task.path, Extent::HASH).transpose()?;
+    (&file).rewind()?;
+    let other = Join::other(&mut task.about);
+    let mut hashed = options.hash_open(&file, &task.path, Extent::HASH, by_alone, other)?;
     hashed.stamps = Some(Box::new(Stamps { before, after: Stamp::of(&file)?, linked: false }));
     Ok(hashed)
 }

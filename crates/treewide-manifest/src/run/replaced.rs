@@ -14,6 +14,7 @@ use crate::run::known::Known;
 use crate::run::verdict::Verdict;
 use crate::tree::beneath::Beneath;
 use std::path::Path;
+use treewide_digests::Algorithm;
 
 /// The manifest that a draft will replace, unless it is made from it.
 ///
@@ -170,6 +171,7 @@ impl<'a> Replaced<'a> {
     pub(crate) fn end(
         mut self,
         rules: &Rules,
+        also: &[Algorithm],
         is_left_out: impl Fn(&Record) -> bool,
     ) -> Result<Dropped, Error> {
         self.skip_to(None, is_left_out)?;
@@ -186,9 +188,16 @@ impl<'a> Replaced<'a> {
             return Err(Error::refused(list, Loss::Doubt(name::path(&name), detail)));
         }
         let old = self.manifest.rules();
+        let is_kept = |name: &String| also.iter().any(|it| it.name() == name);
+        let lacks_digests = match self.manifest.index() {
+            Index::Bound(ends) => !ends.0.also.iter().all(is_kept),
+            Index::Absent | Index::Ignored(_) => false,
+        };
         let facts = [
             (old.modes && !rules.modes, "permission bits"),
             (old.xattrs > rules.xattrs, "extended attributes"),
+            // Of content that is as it was, they can be found again; of other content, its BLAKE3 digest is guarded.
+            (lacks_digests, "digests by other algorithms (--also)"),
             (old.exclude.iter().any(|it| !rules.exclude.contains(it)), "rules of exclusion"),
         ];
         let facts = facts.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();

@@ -2,9 +2,11 @@
 
 mod doubt;
 mod end;
+mod notes;
 mod write;
 
 use crate::error::Error;
+use crate::format::also;
 use crate::format::day::Day;
 use crate::format::index;
 use crate::format::manifest::Manifest;
@@ -19,8 +21,8 @@ use crate::keep::long_files::{self, LongFiles, Shared};
 use crate::keep::outboards::{Making, Outboards, Written};
 use crate::keep::places::Places;
 use crate::run::guard::{Accepted, Guard, Like, Limit};
-use crate::run::join::{About, Join, Note, Policy, Resumed};
-use crate::run::judge::{Judge, Read, observed};
+use crate::run::join::{About, Join, Note, Policy};
+use crate::run::judge::{Judge, Read};
 use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
 use crate::run::replaced::{self, Replaced};
@@ -36,6 +38,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use treewide::outboard::Group;
+use treewide_digests::Algorithm;
 use treewide_files::digest::Extent;
 use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Kind, Options, Stamp, Task};
 
@@ -74,6 +77,7 @@ pub struct Update {
     accept_rot: Globs,
     outboards: Option<Outboards>,
     long: Option<(u64, Group)>,
+    also: Vec<Algorithm>,
     accepted: Accepted,
 }
 
@@ -142,6 +146,15 @@ impl Update {
         Self { outboards: Some(outboards), ..self }
     }
 
+    /// Adds algorithms by which the index [also](mod@crate::also) has a digest of every file that is read, in addition to those of the old
+    /// index. Files that have none by one of them are read. BLAKE3 is there in any case.
+    ///
+    /// A file is read once for all of them, except for one that is to have an [outboard](Self::outboards), which is read twice. What was
+    /// read of a part of a [long file](Self::long_files) is not kept.
+    pub fn also(self, algorithms: impl Into<Vec<Algorithm>>) -> Self {
+        Self { also: algorithms.into(), ..self }
+    }
+
     /// Keeps in the [journal](crate::keep::journal) what was read of files of at least `from` bytes, in pieces of `piece`, which has 64 KiB or
     /// more. A run that continues begins behind the last piece that was kept. The default is 8 GiB and 64 MiB. A file that is to have an
     /// [outboard](Self::outboards) is read from its beginning.
@@ -171,6 +184,7 @@ impl Update {
         each: &mut dyn FnMut(Finding),
     ) -> Result<Made, Error> {
         let rules = self.rules_of(old, dir)?;
+        let also = self.also_of(old)?;
         if let Some(old) = old.filter(|old| old.list().path() != draft.path()) {
             let places = Places::new().reads_manifest(old.list().path());
             places.writes_manifest(draft.path()).check(Some((old, dir)))?;
@@ -182,6 +196,8 @@ impl Update {
         let replaced = replaced.transpose()?;
         let mut draft = draft;
         let (from, piece) = self.long.unwrap_or(long_files::USUAL);
+        // Other digests need all bytes of a long file, in order.
+        let from = if also.is_empty() { from } else { u64::MAX };
         let least = self.outboards.as_ref().map_or(from, |it| it.least().min(from));
         let options = options.clone().stamps(true).links_once(true).alone_from(least);
         let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
@@ -203,10 +219,10 @@ impl Update {
         let mut own = Own::default();
         draft.own(&mut own);
         let seen = Arc::clone(&own.seen);
-        let source = self.source(old, dir, &rules, own, moments, taken)?;
+        let source = self.source(old, dir, (&rules, &also), own, moments, taken)?;
         let compared = old.map_or(Xattrs::None, |old| old.rules().xattrs.min(rules.xattrs));
         let mut judge = Judge::new(rules.clone(), compared, each);
-        let mut run = Run::begin(self, (guard, replaced), &rules, draft, &options, alone)?;
+        let mut run = Run::begin(self, (guard, replaced), (&rules, &also), draft, &options, alone)?;
         for event in options.run_with(source, alone) {
             run.event(event, &mut judge)?;
         }
@@ -231,12 +247,18 @@ impl Update {
         Ok(rules)
     }
 
+    /// By which algorithms the new index also has digests.
+    fn also_of(&self, old: Option<&Manifest>) -> Result<Vec<Algorithm>, Error> {
+        let there = old.map_or(Ok(Vec::new()), Manifest::also)?;
+        Ok(also::ordered(there.into_iter().chain(self.also.iter().copied())))
+    }
+
     /// The old manifest and the tree, next to each other, without the files that an interrupted run has read.
     fn source(
         &self,
         old: Option<&Manifest>,
         dir: &Path,
-        rules: &Rules,
+        (rules, also): (&Rules, &[Algorithm]),
         own: Own,
         moments: Shared,
         taken: Option<Taken>,
@@ -247,6 +269,8 @@ impl Update {
             (Some(old), Some(budget)) => Picked::new(old, budget)?,
             _ => Picked::default(),
         };
+        let blake3 = (!also.is_empty()).then_some(Algorithm::BLAKE3);
+        let wanted: Arc<[Algorithm]> = blake3.into_iter().chain(also.iter().copied()).collect();
         let policy = Policy {
             // A damaged index may be damaged elsewhere as well.
             trusts: !self.full && !self.accepted.damage && old.is_some_and(Manifest::has_index),
@@ -256,12 +280,15 @@ impl Update {
             modes: rules.modes,
             xattrs: rules.xattrs,
             outboards: self.outboards.clone(),
+            also: Arc::clone(&wanted),
+            forgets_also: self.accepted.damage,
             seen,
         };
         let records = old.map(Manifest::records).transpose()?;
         let (beneath, moments) = (Beneath::new(dir, rules.follow), Some(Box::new(moments) as _));
         let join = Join::new(records, &Globs::default(), scan, beneath, policy, moments);
-        Ok(Resuming::new(join, taken, dir, rules.follow, rules.modes, self.outboards.clone()))
+        let (follows, outboards) = ((rules.follow, rules.modes), self.outboards.clone());
+        Ok(Resuming::new(join, taken, dir, follows, outboards, wanted))
     }
 }
 
@@ -284,6 +311,7 @@ struct Run<'a> {
     /// The day on which the file was read that was not read for longest.
     oldest: Option<Day>,
     rules: &'a Rules,
+    also: &'a [Algorithm],
     draft: Draft,
     lines: index::Lines,
     today: Day,
@@ -321,7 +349,7 @@ impl<'a> Run<'a> {
     fn begin(
         update: &'a Update,
         (guard, replaced): (Guard<'a>, Option<Replaced<'a>>),
-        rules: &'a Rules,
+        (rules, also): (&'a Rules, &'a [Algorithm]),
         mut draft: Draft,
         options: &'a Options,
         alone: Alone<'a>,
@@ -336,7 +364,8 @@ impl<'a> Run<'a> {
             mounted: None,
             oldest: None,
             rules,
-            lines: draft.start(rules, guard.dir),
+            also,
+            lines: draft.start(rules, guard.dir, also),
             draft,
             guard,
             replaced,
@@ -351,7 +380,7 @@ impl<'a> Run<'a> {
         match event {
             Event::File(mut task, hashed) => {
                 let first = self.first(&task);
-                let read = judge.read(self.options, &mut self.alone, &task, hashed);
+                let read = judge.read(self.options, &mut self.alone, &mut task, hashed);
                 if read.as_ref().is_ok_and(|read| read.linked) {
                     // It was read then, or later.
                     task.about.moment = first;
@@ -386,7 +415,7 @@ impl<'a> Run<'a> {
         judge: &mut Judge<'_>,
     ) -> Result<(), Error> {
         self.note_mount(&task);
-        let About { record, moment } = task.about;
+        let About { record, moment, .. } = task.about;
         let (mut read, record) = match (read, record) {
             // It vanished, as between two runs.
             (Err(error), record) if Judge::is_gone(&error) => {
@@ -476,7 +505,8 @@ impl<'a> Run<'a> {
         let seen = known.and_then(|(moment, stamp)| moment.seen(&stamp));
         let untrusted = if key.is_some() { None } else { seen };
         let mode = read.stamp.filter(|_| self.rules.modes).map(|stamp| stamp.mode);
-        let facts = Facts { bytes: read.bytes, mode, key, untrusted, read: Some(self.today) };
+        let (day, also) = (Some(self.today), read.also.clone());
+        let facts = Facts { bytes: read.bytes, mode, key, untrusted, read: day, also };
         FileRecord { digest: read.digest, facts: Some(facts) }
     }
 
@@ -493,87 +523,6 @@ impl<'a> Run<'a> {
                     judge.tell(finding);
                 }
             }
-        }
-    }
-
-    fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
-        match note {
-            Note::Unread(record) => {
-                self.guard.found(&record, Like::Itself);
-                self.write(&record)?;
-                judge.unread(record);
-                Ok(())
-            }
-            Note::Other(both) => {
-                let (record, entry) = *both;
-                let (verdict, now) = judge.other(&record, &entry);
-                if let Verdict::Unreadable(_) = verdict {
-                    return self.keep(record, verdict, judge);
-                }
-                match record.kind() == entry.kind() {
-                    true => self.guard.found(&record, Like::Itself),
-                    false => self.guard.replaced(&record),
-                }
-                let now = now.or_else(|| observed(&entry, self.rules).ok());
-                judge.tell(about(entry.name(), entry.kind(), verdict));
-                now.map_or(Ok(()), |now| self.write(&now))
-            }
-            Note::Gone(record, Ok(Some(there)))
-                if there == record.kind() && self.is_left_out(&record) =>
-            {
-                judge.report.uncovered += 1;
-                Ok(())
-            }
-            Note::Gone(record, there) => {
-                if matches!(there, Ok(Some(there)) if there != record.kind()) {
-                    self.guard.replaced(&record);
-                }
-                match judge.gone(record.clone(), there) {
-                    Some(Verdict::Unreadable(_)) => self.write(&record),
-                    _ => Ok(()),
-                }
-            }
-            Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
-            Note::New(entry) => match observed(&entry, self.rules) {
-                Ok(record) => {
-                    self.added(&record, judge);
-                    self.write(&record)
-                }
-                Err(error) => {
-                    let verdict = Verdict::Unreadable(error.to_string());
-                    self.unread(entry.name(), entry.kind(), verdict, judge);
-                    Ok(())
-                }
-            },
-            Note::Failed(Some(record), _, cause) => {
-                self.keep(record, Verdict::Unreadable(cause), judge)
-            }
-            Note::Failed(None, name, cause) => {
-                let name = name.strip_suffix(b"/").unwrap_or(&name);
-                self.unread(name, Type::Unknown, Verdict::Unreadable(cause), judge);
-                Ok(())
-            }
-            Note::Resumed(resumed) => {
-                let Resumed { task, digest, facts, stamp } = *resumed;
-                judge.report.files_resumed += 1;
-                judge.report.bytes_resumed += facts.bytes;
-                let xattrs = judge.xattrs(&task, &stamp);
-                let read = xattrs.map(|xattrs| Read {
-                    digest,
-                    bytes: facts.bytes,
-                    stamp: Some(stamp),
-                    facts: Some(facts),
-                    xattrs,
-                    linked: false,
-                });
-                self.file(task, read, judge)
-            }
-            Note::Damaged(cause) => {
-                self.guard.damaged(&cause)?;
-                judge.report.damage.get_or_insert(cause);
-                Ok(())
-            }
-            Note::Broken(error) => Err(error),
         }
     }
 }

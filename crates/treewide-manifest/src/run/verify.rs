@@ -113,6 +113,8 @@ impl Verify {
             modes: rules.modes,
             xattrs: rules.xattrs,
             outboards: None,
+            also: Arc::default(),
+            forgets_also: false,
             seen: Arc::clone(&seen),
         };
         let beneath = Beneath::new(dir, rules.follow);
@@ -170,8 +172,8 @@ impl Run<'_> {
         judge: &mut Judge<'_>,
     ) -> Result<(), Error> {
         match event {
-            Event::File(task, hashed) => {
-                let read = judge.read(options, &mut (), &task, hashed);
+            Event::File(mut task, hashed) => {
+                let read = judge.read(options, &mut (), &mut task, hashed);
                 if let Some(record) = task.about.record {
                     if read.as_ref().err().is_some_and(Judge::is_gone) {
                         let _ = judge.gone(*record, Ok(None));

@@ -67,7 +67,7 @@ fn record(number: u64) -> Record {
 /// Writes a manifest of `records`.
 fn write(list: &Path, records: impl Iterator<Item = Record>) -> Totals {
     let mut draft = Draft::begin(list, true).unwrap();
-    let mut lines: index::Lines = draft.start(&Rules::default(), list.parent().unwrap());
+    let mut lines: index::Lines = draft.start(&Rules::default(), list.parent().unwrap(), &[]);
     for record in records {
         draft.add(&record, &mut lines).unwrap();
     }
@@ -104,6 +104,8 @@ fn join(list: &Path, walk: impl Iterator<Item = Scanned> + Send + 'static) -> Jo
         modes: false,
         xattrs: Xattrs::None,
         outboards: None,
+        also: Default::default(),
+        forgets_also: false,
         seen: Default::default(),
     };
     let beneath = Beneath::new(list.parent().unwrap(), false);

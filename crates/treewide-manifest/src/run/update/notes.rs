@@ -1,0 +1,95 @@
+//! What becomes of paths that are not hashed.
+
+use crate::error::Error;
+use crate::format::record::Type;
+use crate::run::guard::Like;
+use crate::run::join::{Note, Resumed};
+use crate::run::judge::{Judge, Read, observed};
+use crate::run::moves::about;
+use crate::run::update::Run;
+use crate::run::verdict::Verdict;
+
+impl Run<'_> {
+    pub(super) fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
+        match note {
+            Note::Unread(record) => {
+                self.guard.found(&record, Like::Itself);
+                self.write(&record)?;
+                judge.unread(record);
+                Ok(())
+            }
+            Note::Other(both) => {
+                let (record, entry) = *both;
+                let (verdict, now) = judge.other(&record, &entry);
+                if let Verdict::Unreadable(_) = verdict {
+                    return self.keep(record, verdict, judge);
+                }
+                match record.kind() == entry.kind() {
+                    true => self.guard.found(&record, Like::Itself),
+                    false => self.guard.replaced(&record),
+                }
+                let now = now.or_else(|| observed(&entry, self.rules).ok());
+                judge.tell(about(entry.name(), entry.kind(), verdict));
+                now.map_or(Ok(()), |now| self.write(&now))
+            }
+            Note::Gone(record, Ok(Some(there)))
+                if there == record.kind() && self.is_left_out(&record) =>
+            {
+                judge.report.uncovered += 1;
+                Ok(())
+            }
+            Note::Gone(record, there) => {
+                if matches!(there, Ok(Some(there)) if there != record.kind()) {
+                    self.guard.replaced(&record);
+                }
+                match judge.gone(record.clone(), there) {
+                    Some(Verdict::Unreadable(_)) => self.write(&record),
+                    _ => Ok(()),
+                }
+            }
+            Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
+            Note::New(entry) => match observed(&entry, self.rules) {
+                Ok(record) => {
+                    self.added(&record, judge);
+                    self.write(&record)
+                }
+                Err(error) => {
+                    let verdict = Verdict::Unreadable(error.to_string());
+                    self.unread(entry.name(), entry.kind(), verdict, judge);
+                    Ok(())
+                }
+            },
+            Note::Failed(Some(record), _, cause) => {
+                self.keep(record, Verdict::Unreadable(cause), judge)
+            }
+            Note::Failed(None, name, cause) => {
+                let name = name.strip_suffix(b"/").unwrap_or(&name);
+                self.unread(name, Type::Unknown, Verdict::Unreadable(cause), judge);
+                Ok(())
+            }
+            Note::Resumed(resumed) => {
+                let Resumed { task, digest, facts, stamp } = *resumed;
+                judge.report.files_resumed += 1;
+                judge.report.bytes_resumed += facts.bytes;
+                let xattrs = judge.xattrs(&task, &stamp);
+                let also = facts.also.clone();
+                let read = xattrs.map(|xattrs| Read {
+                    digest,
+                    bytes: facts.bytes,
+                    stamp: Some(stamp),
+                    facts: Some(facts),
+                    xattrs,
+                    also,
+                    linked: false,
+                });
+                self.file(task, read, judge)
+            }
+            Note::Damaged(cause) => {
+                self.guard.damaged(&cause)?;
+                judge.report.damage.get_or_insert(cause);
+                Ok(())
+            }
+            Note::Broken(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Digests by other algorithms in the index: found in the same reading, carried on by an update, and never those of other content.
+
+mod common;
+
+use common::{AllIsOld, Tree};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use treewide_digests::Algorithm;
+use treewide_manifest::also;
+use treewide_manifest::journal::is_left;
+use treewide_manifest::machine::{Draft, Made, Update};
+use treewide_manifest::record::{FileRecord, What};
+use treewide_manifest::{Error, Globs, Loss, Manifest, Options, Outboards, Rules, index_path};
+
+const SHA256: Algorithm = Algorithm::SHA256;
+const MD5: Algorithm = Algorithm::MD5;
+
+fn with(algorithms: &[Algorithm]) -> Update {
+    Update::new().also(algorithms)
+}
+
+fn snapshot(tree: &Tree, algorithms: &[Algorithm]) {
+    tree.snapshot_with(with(algorithms), Box::new(AllIsOld));
+}
+
+fn make(tree: &Tree, update: &Update, options: &Options) -> Result<Made, Error> {
+    let old = tree.list().exists().then(|| tree.manifest());
+    let draft = Draft::begin(&tree.list(), true)?.with_journal_from(true, Duration::ZERO);
+    update.run(old.as_ref(), &tree.root(), draft, Box::new(AllIsOld), options, &mut |_| {})
+}
+
+fn expected(content: &[u8], algorithm: Algorithm) -> Vec<u8> {
+    let mut digester = algorithm.begin(content.len() as u64).unwrap();
+    digester.update(content);
+    digester.finish()
+}
+
+/// What the manifest has of a file.
+fn record(manifest: &Manifest, name: &str) -> FileRecord {
+    let mut records = manifest.records().unwrap().map(Result::unwrap);
+    match records.find(|it| it.name == name.as_bytes()).unwrap().what {
+        What::File(file) => file,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whether it has these digests of that content, and no others.
+fn has(tree: &Tree, name: &str, content: &[u8], algorithms: &[Algorithm]) -> bool {
+    let file = record(&tree.manifest(), name);
+    let is = file.facts.unwrap().also;
+    let all = algorithms.iter().map(|it| (*it, expected(content, *it))).collect::<also::Also>();
+    file.digest == *treewide::hash(content).as_bytes() && is == all
+}
+
+fn long(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at % 251) as u8).collect()
+}
+
+#[test]
+fn snapshot_has_the_digests_of_files_of_every_length() {
+    let tree = Tree::new(&[("empty", ""), ("a", "abc")]);
+    let files = [("small", 70_000), ("room", 200_000), ("long", 1 << 20), ("longer", 5_000_001)];
+    files.iter().for_each(|(name, len)| tree.write(name, long(*len)));
+    for threads in [1, 2] {
+        let options = Options::new().threads(threads);
+        // Pieces of long files are not kept.
+        let piece = treewide::outboard::Group::MOST;
+        let update = with(&[SHA256, MD5]).long_files(1 << 20, piece).full(true);
+        make(&tree, &update, &options).unwrap().draft.appear().unwrap();
+        assert!(has(&tree, "empty", b"", &[MD5, SHA256]));
+        assert!(has(&tree, "a", b"abc", &[MD5, SHA256]));
+        assert!(files.iter().all(|(name, len)| has(&tree, name, &long(*len), &[MD5, SHA256])));
+    }
+    // List and facts are those without.
+    let (list, totals) = tree.afresh(Rules::default());
+    assert_eq!(fs::read(tree.list()).unwrap(), list);
+    assert_eq!(treewide_manifest::facts_of(&tree.manifest()), Some(totals.facts));
+    assert!(tree.verify().is_fine() && tree.quick().is_fine());
+}
+
+#[test]
+fn update_carries_them_on_and_reads_only_what_changed() {
+    let tree = Tree::new(&[("a", "1"), ("b", "22"), ("gone", "333")]);
+    snapshot(&tree, &[SHA256]);
+    fs::rename(tree.at("gone"), tree.at("moved")).unwrap();
+    tree.write("b", "other");
+    tree.write("new", "4444");
+    let report = tree.update().report;
+    assert_eq!((report.files_read, report.files_unread), (3, 1));
+    for (name, content) in [("a", "1"), ("b", "other"), ("moved", "333"), ("new", "4444")] {
+        assert!(has(&tree, name, content.as_bytes(), &[SHA256]), "{name}");
+    }
+    assert_eq!(tree.update().report.files_unread, 4);
+    // Another algorithm: every file is read once.
+    let report = tree.update_with(with(&[MD5]), Box::new(AllIsOld)).report;
+    assert_eq!((report.files_read, report.files_unread), (4, 0));
+    assert!(has(&tree, "a", b"1", &[MD5, SHA256]) && has(&tree, "new", b"4444", &[MD5, SHA256]));
+    assert_eq!(tree.manifest().also().unwrap(), [MD5, SHA256]);
+    assert_eq!(tree.update().report.files_unread, 4);
+}
+
+#[test]
+fn rot_keeps_the_digests_of_the_content_that_is_recorded() {
+    let tree = Tree::new(&[("a", "1"), ("b", "22")]);
+    snapshot(&tree, &[SHA256]);
+    tree.flip("b");
+    let report = tree.update_with(with(&[MD5]), Box::new(AllIsOld)).report;
+    assert_eq!(report.files_kept, 1);
+    assert!(has(&tree, "a", b"1", &[MD5, SHA256]) && has(&tree, "b", b"22", &[SHA256]));
+    // A file that was kept is no reason to read the others.
+    let report = tree.update().report;
+    assert_eq!((report.files_kept, report.files_unread), (1, 1));
+    assert!(has(&tree, "b", b"22", &[SHA256]));
+    let all = Globs::new(&["*"]).unwrap();
+    tree.update_with(Update::new().accept_rot(all), Box::new(AllIsOld));
+    assert!(has(&tree, "b", b"32", &[MD5, SHA256]));
+}
+
+#[cfg(unix)]
+#[test]
+fn file_that_cannot_be_read_keeps_them() {
+    use std::os::unix::fs::symlink;
+    let tree = Tree::new(&[("a", "1")]);
+    fs::write(tree.folder().join("outside"), "far").unwrap();
+    symlink("../outside", tree.at("l")).unwrap();
+    let rules = Rules { follow: true, ..Rules::default() };
+    tree.snapshot_with(with(&[SHA256]).rules(rules), Box::new(AllIsOld));
+    assert!(has(&tree, "l", b"far", &[SHA256]));
+    fs::rename(tree.folder().join("outside"), tree.folder().join("off")).unwrap();
+    tree.update();
+    assert!(has(&tree, "l", b"far", &[SHA256]));
+}
+
+/// The file is read again, and both digests are those of what was read then.
+#[test]
+fn file_that_changes_while_it_is_read_has_the_digests_of_the_end() {
+    let tree = Tree::new(&[("b", "22")]);
+    tree.write("a", long(2 << 20));
+    let (path, is_done) = (tree.at("a"), AtomicBool::new(false));
+    let change = move |_, _| {
+        if !is_done.swap(true, Ordering::Relaxed) {
+            let mut content = long(2 << 20);
+            content[0] = 77;
+            fs::write(&path, content).unwrap();
+        }
+    };
+    let options = Options::new().threads(1).progress(Arc::new(change));
+    make(&tree, &with(&[SHA256]), &options).unwrap().draft.appear().unwrap();
+    let content = fs::read(tree.at("a")).unwrap();
+    assert_eq!(content[0], 77);
+    assert!(has(&tree, "a", &content, &[SHA256]) && has(&tree, "b", b"22", &[SHA256]));
+}
+
+#[cfg(unix)]
+#[test]
+fn names_of_one_file_have_the_same_digests_from_one_reading() {
+    let tree = Tree::new(&[("a", "abc")]);
+    tree.write("long", long(3 << 20));
+    // No time is younger than the longest step of a clock.
+    std::thread::sleep(Duration::from_millis(2200));
+    for (name, other) in [("a", "b"), ("long", "longer")] {
+        fs::hard_link(tree.at(name), tree.at(other)).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(2200));
+    let options = Options::new().threads(1);
+    let report = {
+        let made = make(&tree, &with(&[SHA256]), &options).unwrap();
+        made.draft.appear().unwrap();
+        made.report
+    };
+    assert_eq!((report.files_read, report.files_linked), (2, 2));
+    for (name, content) in [("a", b"abc".to_vec()), ("longer", long(3 << 20))] {
+        assert!(has(&tree, name, &content, &[SHA256]), "{name}");
+    }
+    assert!(has(&tree, "b", b"abc", &[SHA256]) && has(&tree, "long", &long(3 << 20), &[SHA256]));
+}
+
+#[test]
+fn resume_uses_what_has_every_wanted_digest() {
+    let tree = Tree::new(&[("a", "1"), ("b", "22")]);
+    let end_early =
+        |algorithms: &[Algorithm]| make(&tree, &with(algorithms), &Options::new()).unwrap().report;
+    assert_eq!(end_early(&[SHA256]).files_read, 2);
+    assert!(is_left(&tree.list()) && !tree.list().exists());
+    // Fewer are a part of them.
+    assert_eq!(end_early(&[]).files_resumed, 2);
+    assert_eq!(end_early(&[SHA256]).files_resumed, 2);
+    let report = end_early(&[MD5]);
+    assert_eq!((report.files_resumed, report.files_read), (0, 2));
+    tree.write("b", "other");
+    let made = make(&tree, &with(&[MD5]), &Options::new()).unwrap();
+    assert_eq!((made.report.files_resumed, made.report.files_read), (1, 1));
+    made.draft.appear().unwrap();
+    assert!(has(&tree, "a", b"1", &[MD5]) && has(&tree, "b", b"other", &[MD5]));
+}
+
+#[test]
+fn damage_to_a_digest_is_seen_and_never_taken_over() {
+    let tree = Tree::new(&[("a", "1"), ("b", "22"), ("c", "333")]);
+    snapshot(&tree, &[SHA256]);
+    let good = fs::read_to_string(index_path(&tree.list())).unwrap();
+    let at = good.find("\"sha256\":\"").unwrap() + 12;
+    let other = if good.as_bytes()[at] == b'0' { "1" } else { "0" };
+    let bad = format!("{}{other}{}", &good[..at], &good[at + 1..]);
+    fs::write(index_path(&tree.list()), &bad).unwrap();
+    assert!(matches!(tree.refused(&Update::new()), Loss::Damage(_)));
+    // A file that is doubtful keeps its BLAKE3 digest, which the list protects, and loses the others.
+    tree.flip("b");
+    let said = tree.update_with(Update::new().accept_damage(true), Box::new(AllIsOld));
+    assert_eq!((said.report.files_read, said.report.files_kept), (3, 1));
+    assert!(has(&tree, "a", b"1", &[SHA256]) && has(&tree, "c", b"333", &[SHA256]));
+    assert!(has(&tree, "b", b"22", &[]));
+}
+
+#[test]
+fn index_with_an_unknown_algorithm_is_not_updated() {
+    let tree = Tree::new(&[("a", "1")]);
+    snapshot(&tree, &[SHA256]);
+    let text = fs::read_to_string(index_path(&tree.list())).unwrap();
+    tree.forge_index(&text.replace("\"also\":[\"sha256\"]", "\"also\":[\"sha256\",\"sha9\"]"));
+    assert!(tree.verify().is_fine() && tree.quick().is_fine());
+    let error = make(&tree, &Update::new(), &Options::new()).unwrap_err().to_string();
+    assert!(error.contains("has digests by \"sha9\", which this program does not know"), "{error}");
+}
+
+#[test]
+fn snapshot_over_a_manifest_says_that_it_drops_them() {
+    let tree = Tree::new(&[("a", "1")]);
+    snapshot(&tree, &[SHA256, MD5]);
+    let again =
+        |algorithms: &[Algorithm]| tree.snapshot_with(with(algorithms), Box::new(AllIsOld)).0;
+    assert!(again(&[SHA256, MD5]).dropped.is_empty());
+    assert_eq!(again(&[SHA256]).dropped, ["digests by other algorithms (--also)"]);
+    assert_eq!(again(&[]).dropped, ["digests by other algorithms (--also)"]);
+    assert!(again(&[MD5]).dropped.is_empty());
+}
+
+#[test]
+fn outboards_are_made_as_well() {
+    let tree = Tree::new(&[("a", "1")]);
+    tree.write("long", long(3 << 20));
+    let outboards = Outboards::new(tree.folder().join("outboards")).min(100_000);
+    let update = with(&[SHA256]).outboards(outboards.clone());
+    let made = make(&tree, &update, &Options::new()).unwrap();
+    assert_eq!((made.outboards.files, &made.outboards.failed), (1, &None));
+    made.draft.appear().unwrap();
+    assert!(has(&tree, "a", b"1", &[SHA256]) && has(&tree, "long", &long(3 << 20), &[SHA256]));
+    assert!(outboards.path_of(treewide::hash(&long(3 << 20)).as_bytes()).exists());
+}
