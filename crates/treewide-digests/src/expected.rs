@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use treewide_files::check::Verdict;
 use treewide_files::digest::{self, Digest};
-use treewide_files::{ErrorKind, Hashed, Next, Other};
+use treewide_files::{ErrorKind, Hashed, Next, Other, Spare};
 
 /// How an algorithm is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,6 +290,13 @@ impl Other for Expected {
         let algorithm = self.to_try();
         self.at_hand = algorithm.and_then(|it| Some((it, it.begin(size)?)));
         self.at_hand.is_some() || others_begin
+    }
+
+    fn lend(&mut self, spare: &Spare) {
+        self.others.iter_mut().for_each(|it| it.lend(spare));
+        if let Some((_, digester)) = &mut self.at_hand {
+            digester.lend(spare);
+        }
     }
 
     fn update(&mut self, bytes: &[u8]) {

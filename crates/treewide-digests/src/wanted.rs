@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use treewide_files::digest::Digest;
-use treewide_files::{Error, Found, Next, Options, Other};
+use treewide_files::{Error, Found, Next, Options, Other, Spare};
 
 /// The digests of the file at `path` by these algorithms, in their order, all from one reading.
 ///
@@ -116,6 +116,10 @@ impl Other for Wanted {
             self.at_hand.extend(digester.map(|it| (*algorithm, it)));
         }
         true
+    }
+
+    fn lend(&mut self, spare: &Spare) {
+        self.at_hand.iter_mut().for_each(|(_, it)| it.lend(spare));
     }
 
     fn update(&mut self, bytes: &[u8]) {

@@ -8,6 +8,7 @@ use crate::identity::Identity;
 use crate::links::{Claim, Links};
 use crate::long_path;
 use crate::progress::Progress;
+use crate::spare::Spare;
 use crate::stamp::{Stamp, Stamps};
 use crate::task::{Found, Other};
 use std::fmt;
@@ -38,6 +39,7 @@ pub struct Options {
     links_once: bool,
     /// Of the run at hand.
     links: Option<Arc<Links>>,
+    spare: Spare,
     progress: Option<Arc<dyn Progress>>,
     cancel: Cancel,
 }
@@ -86,6 +88,7 @@ impl Options {
             stamps: false,
             links_once: false,
             links: None,
+            spare: Spare::default(),
             progress: None,
             cancel: Cancel::new(),
         }
@@ -144,7 +147,8 @@ impl Options {
     /// For one run.
     pub(crate) fn of_run(&self) -> Self {
         let links = (self.links_once && self.stamps).then(Arc::default);
-        Self { links, ..self.clone() }
+        let spare = Spare::new(self.most_threads() - 1);
+        Self { links, spare, ..self.clone() }
     }
 
     /// Whether a file that was opened is to be read.
@@ -371,6 +375,11 @@ impl Options {
     /// Whether the caller leaves it open how small files are read, so that many may be read at a time.
     pub(crate) fn may_batch(&self) -> bool {
         self.strategy == Strategy::Auto && !self.drop_cache
+    }
+
+    /// The threads of the run at hand that have nothing to do. The one that asks for results has.
+    pub(crate) fn spare(&self) -> &Spare {
+        &self.spare
     }
 
     pub(crate) fn wants_stamps(&self) -> bool {

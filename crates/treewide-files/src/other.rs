@@ -80,18 +80,18 @@ impl Options {
         path: impl AsRef<Path>,
         other: &mut dyn Other,
     ) -> Result<Hashed, Error> {
-        let (path, extent) = (path.as_ref(), self.chosen_extent());
+        let (this, path, extent) = (self.of_run(), path.as_ref(), self.chosen_extent());
         let at_path = |kind| Error::new(path, kind);
         let mut hashed = Hashed { digest: Digest::empty(), bytes: 0, stamps: None };
         let mut has_counted = false;
         loop {
             hashed = match other.next() {
                 Next::Blake3 => {
-                    let hashed = self.hash_path(path, false, extent).map_err(at_path)?;
+                    let hashed = this.hash_path(path, false, extent).map_err(at_path)?;
                     other.blake3(&hashed.digest);
                     hashed
                 }
-                Next::Bytes | Next::Both => self
+                Next::Bytes | Next::Both => this
                     .feed_path(path, Kind::Unknown, extent, other, has_counted)
                     .map_err(at_path)?,
                 Next::Nothing => return Ok(hashed),
@@ -159,6 +159,9 @@ impl Options {
         is_counted: bool,
     ) -> Result<u64, ErrorKind> {
         let has_threads = self.most_threads() > 1;
+        if hasher.is_none() {
+            other.lend(self.spare());
+        }
         let each = |more: &[u8]| match hasher.as_mut() {
             Some(hasher) if has_threads && more.len() >= HANDED_OVER => {
                 rayon::join(|| other.update(more), || hasher.update(more));

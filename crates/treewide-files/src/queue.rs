@@ -152,7 +152,7 @@ impl<A, N> Queue<A, N> {
         while !state.is_over {
             if let Some((number, mut group)) = state.take_to_do() {
                 drop(state);
-                small_files.hash(&mut group, self.other);
+                self.options.spare().without_one(|| small_files.hash(&mut group, self.other));
                 self.put_done(number, group);
                 state = self.state();
             } else {

@@ -269,7 +269,7 @@ impl<S: Source, H: HashAlone> Run<S, H> {
                 self.small_files.hash(&mut group, S::other);
                 self.queue.put_done(number, group);
             } else if under_way > 0 {
-                self.queue.wait();
+                self.options.spare().with_one(|| self.queue.wait());
             } else if !self.has_more {
                 return false;
             }

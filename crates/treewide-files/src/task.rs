@@ -2,6 +2,7 @@
 
 use crate::digest::{Digest, Extent};
 use crate::identity::Identity;
+use crate::spare::Spare;
 use std::path::PathBuf;
 
 /// Source of files, found while the first are already being hashed.
@@ -49,6 +50,11 @@ pub trait Other: Send + Sync {
     /// The answer was [`Next::Bytes`] or [`Next::Both`], and this is the length of the file before it is read. `false` if it need not be
     /// read; then the next answer must be another. A file that changed while it was being read may begin again.
     fn begin(&mut self, size: u64) -> bool;
+
+    /// `begin` has returned `true`, and these threads may help with the bytes.
+    fn lend(&mut self, spare: &Spare) {
+        let _ = spare;
+    }
 
     /// The next bytes.
     fn update(&mut self, bytes: &[u8]);
