@@ -305,7 +305,11 @@ fn dupes_and_missing_refuse_lists_of_other_modes_and_lengths() {
             "made with --keyed",
         ),
         ("cut", format!("{digest}  a"), "no line end"),
-        ("SHA256SUMS", format!("{digest}  a\n"), "has digests of another algorithm, by its name"),
+        (
+            "SHA256SUMS",
+            format!("{digest}  a\n"),
+            "has digests of another algorithm than BLAKE3, by its name",
+        ),
         ("prose", "Dear reader,\n".into(), "prose:1: not a checksum line; correct or remove"),
         ("other", format!("SHA256 (a) = {digest}\n"), "other:1: "),
         (

@@ -31,9 +31,65 @@ fn current_directory_is_not_taken_for_one_that_is_there() {
     case.folder.write("photos/f1", "content of f1");
     case.folder.write("t/f2", "of the backup");
     inside("t", "verify ../photos.b3").fails(1, &["1 touched, 3 removed"]);
-    // Without it, this directory is the one.
+    // A link whose disk is off is not "none", nor is what cannot be entered.
     fs::remove_dir_all(case.folder.join("photos")).unwrap();
+    let before = pair();
+    for to in ["off/photos", "photos"] {
+        std::os::unix::fs::symlink(to, case.folder.join("photos")).unwrap();
+        for command in ["verify", "update", "scrub -q"] {
+            let says = ["photos: mount its disk, or name the right directory after the list"];
+            inside("t", &format!("{command} ../photos.b3")).fails(3, &says);
+            assert!(pair() == before, "{command}");
+        }
+        fs::remove_file(case.folder.join("photos")).unwrap();
+    }
+    // Without it, this directory is the one.
     inside("t", "update ../photos.b3").fails(0, &["1 changed"]);
+}
+
+/// All that is recorded is gone: no verdict says that files are as they were, and a disk may be off.
+#[test]
+fn verify_of_nothing_is_no_success() {
+    let case = Case::new();
+    fs::create_dir(case.folder.join("empty")).unwrap();
+    case.run("verify p.b3 empty").0.fails(1, &["removed"]);
+    for only in ["", " --only f1", " -q", " --quick"] {
+        let command = format!("verify --fail-on changed,added p.b3 empty{only}");
+        case.run(&command).0.fails(3, &["no listed file is there; see that its disk is mounted"]);
+    }
+    fs::remove_file(case.folder.join("t/f1")).unwrap();
+    case.run("verify --fail-on changed p.b3 t").is_code(0);
+    for list in ["a.b3", "b.b3"] {
+        case.folder.write(list, "");
+    }
+    case.run("diff a.b3 b.b3").0.fails(3, &["nothing was checked: the list names no file"]);
+}
+
+/// SHA-256 has as many digits as BLAKE3: each file would be changed.
+#[test]
+fn lists_of_other_algorithms_are_no_manifests() {
+    let case = Case::new();
+    let digits = "deadbeefdeadbeefdeadbeefdeadbeef";
+    for name in ["SHA256SUMS", "sums.sha256"] {
+        case.folder.write(name, format!("{digits}{digits}  f1\n"));
+        for command in
+            ["verify LIST t", "diff LIST p.b3", "update LIST t", "update LIST t --allow-empty"]
+        {
+            let said = case.run(&command.replace("LIST", name));
+            said.0.fails(3, &[name, "has digests of another algorithm than BLAKE3, by its name"]);
+        }
+    }
+}
+
+/// The index of a list may be a link to a disk that is off: then the list alone is not the record.
+#[test]
+fn index_that_cannot_be_looked_at_is_not_absent() {
+    let case = Case::new();
+    fs::remove_file(case.folder.join("p.b3.tw")).unwrap();
+    std::os::unix::fs::symlink("off/p.b3.tw", case.folder.join("p.b3.tw")).unwrap();
+    for command in ["verify p.b3 t", "missing t p.b3", "missing p.b3 t", "dupes p.b3"] {
+        case.run(command).0.fails(3, &["p.b3.tw"]);
+    }
 }
 
 /// A name that a list cannot have is in the index.

@@ -10,6 +10,7 @@ use crate::format::manifest::{Index, Manifest, index_path, unusable_index};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
+use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use treewide::OUT_LEN;
@@ -21,9 +22,6 @@ const LOOKED_FOR: usize = 1000;
 
 /// The name of a list of lists that `treewide scale` writes.
 const BUCKET: &str = "bucket.b3";
-
-/// Parts of names of lists, such as `SHA256SUMS`, whose digests can look like those of BLAKE3.
-const OTHER: [&str; 6] = ["sha1", "sha2", "sha3", "sha5", "md5", "blake2"];
 
 /// An operand.
 #[derive(Debug)]
@@ -66,11 +64,6 @@ impl Root {
             && let Some(lists) = lists_of_bucket(path)?
         {
             return new(None, From::Bucket(lists));
-        }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        if !name.ends_with(".b3") && OTHER.iter().any(|it| name.contains(it)) {
-            let cause = "has digests of another algorithm, by its name; make a list of BLAKE3, or rename it if it is one";
-            return Err(Error::new(path, ErrorKind::List(cause.into())));
         }
         let (mut lines, mut line, mut names) = (Reader::open(path)?, Line::empty(), Vec::new());
         while names.len() < LOOKED_FOR && lines.read(&mut line)? {
@@ -272,7 +265,8 @@ fn find<const N: usize>(dirs: [Option<PathBuf>; N], names: &[Vec<u8>]) -> Option
 
 /// The manifest at this list, if it has an index.
 pub(crate) fn indexed(list: &Path) -> Result<Option<Manifest>, Error> {
-    if !index_path(list).exists() {
+    // One that cannot be looked at is there: a link to a disk that is off, for one.
+    if index_path(list).symlink_metadata().is_err_and(|it| it.kind() == NotFound) {
         return Ok(None);
     }
     let manifest = Manifest::open(list)?;

@@ -23,6 +23,9 @@ const IN_MEMORY: u64 = 256 << 20;
 /// Hexadecimal digits of a digest.
 const DIGITS: usize = 2 * OUT_LEN;
 
+/// Parts of names of lists, such as `SHA256SUMS`, whose digests can look like those of BLAKE3.
+const OTHER: [&str; 6] = ["sha1", "sha2", "sha3", "sha5", "md5", "blake2"];
+
 /// A file and its digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -103,6 +106,7 @@ impl List {
     /// digests for one name, or no end.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = regular::open(path).map_err(|error| Error::read(path, error))?;
+        is_blake3_by_name(path)?;
         Self::new(path, Source::File(Arc::new(file)))
     }
 
@@ -319,6 +323,17 @@ pub(crate) struct Reader {
     pub(crate) size: Option<u64>,
 }
 
+/// An error if the name of a list says another algorithm.
+fn is_blake3_by_name(list: &Path) -> Result<(), Error> {
+    let name = list.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if name.ends_with(".b3") || OTHER.iter().all(|it| !name.contains(it)) {
+        return Ok(());
+    }
+    let cause = "has digests of another algorithm than BLAKE3, by its name: `treewide check` reads it; rename it if it \
+                 is a list of BLAKE3";
+    Err(Error::new(list, ErrorKind::List(cause.into())))
+}
+
 impl Reader {
     fn new(path: &Path, bytes: impl Read + Send + 'static) -> Result<Self, Error> {
         Self::of(path, Lines::new(bytes, false), false)
@@ -326,6 +341,7 @@ impl Reader {
 
     /// Reads a list as any program wrote it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        is_blake3_by_name(path)?;
         Self::of(path, Lines::open(path), true)
     }
 

@@ -20,7 +20,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_files::size;
 use treewide_manifest::machine::{Places, Verify};
-use treewide_manifest::{Cancel, Class, Globs, Index, Manifest, Outboards, Report};
+use treewide_manifest::{Cancel, Class, Evidence, Globs, Index, Manifest, Outboards, Report};
 
 pub(crate) const VERIFY: Notes = Notes {
     exit: EXIT,
@@ -136,6 +136,14 @@ fn class(word: &str) -> Result<Class, String> {
     })
 }
 
+/// Whether listed paths are gone, and no file was compared: a disk that is off looks like that.
+fn is_all_gone(report: &Report) -> bool {
+    let is_there = |it: Class| it.differs() && !matches!(it, Class::Removed | Class::Added);
+    report.count(Class::Removed) > 0
+        && Evidence::ALL.into_iter().all(|it| report.known_by(it) == 0)
+        && Class::ALL.into_iter().all(|it| !is_there(it) || report.count(it) == 0)
+}
+
 impl SayArgs {
     /// Whether a verdict is a failure.
     fn is_failure(&self, class: Class) -> bool {
@@ -157,6 +165,8 @@ impl SayArgs {
             Outcome::CannotTell
         } else if Class::ALL.into_iter().any(fails) {
             Outcome::SomeFailed
+        } else if is_all_gone(report) {
+            Outcome::CannotTell
         } else {
             Outcome::Success
         }
@@ -191,6 +201,10 @@ impl SayArgs {
         }
         if report.nothing_checked && report.unmatched.is_empty() {
             console.say("nothing was checked: the list names no file");
+        }
+        if is_all_gone(report) && outcome == Outcome::CannotTell {
+            console
+                .say("nothing was checked: no listed file is there; see that its disk is mounted");
         }
         if !is_silent {
             if report.skipped > 0 {

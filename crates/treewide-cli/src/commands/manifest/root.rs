@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use treewide_files::name::{os_path, shown};
 use treewide_manifest::Manifest;
@@ -34,7 +35,10 @@ pub(super) fn list_of(dir: &Path) -> anyhow::Result<PathBuf> {
 pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
     let list = manifest.list().path();
     let named = list.extension().filter(|it| *it == ENDING).map(|_| list.with_extension(""));
-    let named = named.filter(|dir| dir.is_dir());
+    let named = match named {
+        Some(dir) => if_directory(dir)?,
+        None => None,
+    };
     let here = PathBuf::from(".");
     let (mut missing, mut has_records, mut is_here_too) = (0, false, false);
     for record in manifest.records()?.take(LOOKED_FOR) {
@@ -71,5 +75,16 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
             bail!("{list}: lists nothing by which its directory is known; name that after it")
         }
         named => Ok(named.unwrap_or(here)),
+    }
+}
+
+/// The directory, if it is one. An error if it is there and cannot be entered, as where its disk or server is off: then it is not `.`.
+fn if_directory(dir: PathBuf) -> anyhow::Result<Option<PathBuf>> {
+    match dir.metadata() {
+        Ok(it) => Ok(Some(dir).filter(|_| it.is_dir())),
+        Err(error) if error.kind() == ErrorKind::NotFound && !dir.is_symlink() => Ok(None),
+        Err(error) => Err(error).with_context(|| {
+            format!("{}: mount its disk, or name the right directory after the list", shown(&dir))
+        }),
     }
 }
