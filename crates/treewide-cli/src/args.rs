@@ -1,5 +1,6 @@
 //! Groups of flags that several commands have: name, help text and effect together.
 
+pub(crate) mod algorithm;
 pub(crate) mod color;
 pub(crate) mod device;
 pub(crate) mod input;

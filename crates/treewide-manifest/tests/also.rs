@@ -109,7 +109,7 @@ fn rot_keeps_the_digests_of_the_content_that_is_recorded() {
     let report = tree.update_with(with(&[MD5]), Box::new(AllIsOld)).report;
     assert_eq!(report.files_kept, 1);
     assert!(has(&tree, "a", b"1", &[MD5, SHA256]) && has(&tree, "b", b"22", &[SHA256]));
-    // A file that was kept is no reason to read the others.
+    // A file that was kept gives no reason to read the others.
     let report = tree.update().report;
     assert_eq!((report.files_kept, report.files_unread), (1, 1));
     assert!(has(&tree, "b", b"22", &[SHA256]));
@@ -133,7 +133,7 @@ fn file_that_cannot_be_read_keeps_them() {
     assert!(has(&tree, "l", b"far", &[SHA256]));
 }
 
-/// The file is read again, and both digests are those of what was read then.
+/// The file is read again, and both digests are those of the second reading.
 #[test]
 fn file_that_changes_while_it_is_read_has_the_digests_of_the_end() {
     let tree = Tree::new(&[("b", "22")]);

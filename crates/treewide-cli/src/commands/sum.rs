@@ -2,6 +2,7 @@
 
 mod check;
 
+use crate::args::algorithm;
 use crate::args::device::DeviceArgs;
 use crate::args::input::{Input, task};
 use crate::args::mode::ModeArgs;
@@ -23,7 +24,6 @@ use crate::shell::usage;
 use crate::shell::wording::{cause, count};
 use anyhow::bail;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 use treewide_digests::{Algorithm, Wanted};
@@ -119,7 +119,7 @@ pub(crate) struct SumArgs {
     ///
     /// Lines are as with --tag: `SHA256 (FILE) = DIGEST`. `treewide check` and others read them. One thread reads a file.
     #[arg(long, value_name = "NAME", help_heading = "Digest", hide_possible_values = true)]
-    #[arg(value_parser = algorithms(), conflicts_with_all = [
+    #[arg(value_parser = algorithm::of_lines(), conflicts_with_all = [
         "keyed", "derive_key", "length", "seek", "raw", "json", "check"
     ])]
     algorithm: Option<Algorithm>,
@@ -152,13 +152,6 @@ pub(crate) struct SumArgs {
     #[arg(short, long, help_heading = "Checking")]
     #[arg(conflicts_with_all = ["derive_key", "keyed", "length", "raw", "tag", "no_names", "json"])]
     check: bool,
-}
-
-/// The algorithms that lines can name.
-fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
-    let all = Algorithm::ALL.iter().filter(|it| it.tag().is_some());
-    PossibleValuesParser::new(all.map(|it| it.name()))
-        .try_map(|name| Algorithm::named(&name).ok_or("there is no such algorithm"))
 }
 
 impl SumArgs {

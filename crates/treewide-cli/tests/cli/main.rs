@@ -35,6 +35,8 @@ mod lists;
 mod lists_odd;
 mod manifest;
 #[cfg(target_os = "linux")]
+mod manifest_also;
+#[cfg(target_os = "linux")]
 mod manifest_fails;
 mod manifest_html;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,5 @@
-//! The words for algorithms: in the last line, and in options.
+//! The words for algorithms in the last line.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use treewide_digests::Algorithm;
 
 /// By which algorithms, unless that is BLAKE3 alone: `, by SHA-256 and MD5 (MD5 proves nothing against intent)`.
@@ -26,12 +25,4 @@ pub(super) fn by(algorithms: &[Algorithm]) -> String {
         }
         _ => format!(", by {} ({} {prove} nothing against intent)", names(false), names(true)),
     }
-}
-
-/// Reads the names of algorithms in options.
-pub(super) fn parser() -> impl TypedValueParser<Value = Algorithm> {
-    // A line with a CRC-32 of 8 digits, and with one that is damaged, can be a line of prose. So that has a form of its own.
-    let names = Algorithm::ALL.iter().filter(|it| **it != Algorithm::CRC32).map(|it| it.name());
-    PossibleValuesParser::new(names)
-        .try_map(|name| Algorithm::named(&name).ok_or("there is no such algorithm"))
 }

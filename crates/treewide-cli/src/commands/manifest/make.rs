@@ -1,5 +1,6 @@
 //! `treewide snapshot` and `treewide update`: make a manifest.
 
+use super::also::AlsoArgs;
 use super::report::{self, Lines, is_passed};
 use super::root;
 use super::rules::RulesArgs;
@@ -39,6 +40,7 @@ pub(crate) const SNAPSHOT: Notes = Notes {
         ("treewide snapshot photos", "write photos.b3: what is in photos now"),
         ("treewide snapshot --exclude '*.tmp' --modes / -o root.b3", ""),
         ("treewide snapshot --outboards tree --min 100M photos", ""),
+        ("treewide snapshot --also sha256 photos", "and SHA-256, in the same read"),
         ("b3sum --check photos.b3", "in the directory: without this program"),
     ])
 };
@@ -113,6 +115,9 @@ pub(crate) struct WithArgs {
     #[arg(long, help_heading = "Reading")]
     no_resume: bool,
 
+    #[command(flatten)]
+    also: AlsoArgs,
+
     /// Write outboards of long files into a folder, as HEX.obao4 after their digests
     ///
     /// With them, `verify --outboards` names the bytes that are bad. They are made while the files are read, and are 0.4 % of their
@@ -173,7 +178,7 @@ impl WithArgs {
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
         let pair =
             begin(path, outboards.as_ref(), accepts_damage, old)?.with_journal(!self.no_resume);
-        let update = update.allow_empty(self.allow_empty);
+        let update = self.also.apply(update.allow_empty(self.allow_empty));
         let update = match &outboards {
             Some(outboards) => update.outboards(outboards.clone()),
             None => update,

@@ -1,5 +1,6 @@
 //! `treewide manifest`: show what a manifest says.
 
+use crate::args::algorithm;
 use crate::commands::comparing::run;
 use crate::commands::help::Notes;
 use crate::shell::console::complain;
@@ -10,7 +11,9 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use treewide_digests::Algorithm;
 use treewide_files::name::{Listed, shown};
+use treewide_manifest::also;
 use treewide_manifest::list::Line;
 use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
@@ -21,6 +24,7 @@ pub(crate) const MANIFEST: Notes = Notes::new(&[
     ("treewide manifest stat photos.b3 2024/a.jpg", "what is recorded of a path"),
     ("treewide manifest statement model.b3", "what tools that sign models sign"),
     ("treewide manifest lines SUMS.json", "any list as sorted lines of b3sum's"),
+    ("treewide manifest lines --algorithm sha256 photos.b3 > SHA256SUMS", ""),
 ]);
 
 /// Show what a manifest says
@@ -40,6 +44,11 @@ enum Show {
         /// The list
         #[arg(value_name = "X.b3")]
         list: PathBuf,
+        /// Print the digests by this algorithm that `snapshot --also` has recorded, as sha256sum does
+        ///
+        /// Nothing is printed if a file has none.
+        #[arg(long, value_name = "NAME", value_parser = algorithm::of_lines())]
+        algorithm: Option<Algorithm>,
     },
     /// Print the in-toto statement that the model-signing format of the OpenSSF signs
     ///
@@ -67,7 +76,12 @@ impl ManifestArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
             match &self.show {
-                Show::Lines { list } => lines(program, &Manifest::open(list)?)?,
+                Show::Lines { list, algorithm } => {
+                    match algorithm.filter(|it| *it != Algorithm::BLAKE3) {
+                        None => lines(program, &Manifest::open(list)?)?,
+                        Some(it) => output::print(&also::list(&Manifest::open(list)?, it)?)?,
+                    }
+                }
                 Show::Statement { list, name } => statement(list, name.as_deref())?,
                 Show::Stat { list, path: None } => total(&Manifest::open(list)?)?,
                 Show::Stat { list, path: Some(path) } => stat(&Manifest::open(list)?, path)?,
@@ -116,6 +130,9 @@ fn total(manifest: &Manifest) -> anyhow::Result<()> {
             let _ = writeln!(text, "digest of the manifest: {}", trailer.facts);
             let _ = writeln!(text, "made: {}, on {}", header.began, header.fs.kind);
             let _ = writeln!(text, "excluded: {}", header.rules.exclude.join(" "));
+            if !header.also.is_empty() {
+                let _ = writeln!(text, "digests also by: {}", header.also.join(" "));
+            }
             text += match header.rules.xattrs {
                 Xattrs::None => "",
                 Xattrs::WithoutTrusted => "extended attributes: all but trusted.*\n",
@@ -137,6 +154,10 @@ fn stat(manifest: &Manifest, path: &str) -> anyhow::Result<()> {
             What::File(file) => {
                 let _ = writeln!(text, "digest: {}", treewide_files::digest::hex(&file.digest));
                 if let Some(facts) = &file.facts {
+                    for (algorithm, digest) in &facts.also {
+                        let digest = treewide_files::digest::hex(digest);
+                        let _ = writeln!(text, "{}: {digest}", algorithm.name());
+                    }
                     let _ = writeln!(text, "bytes: {}", facts.bytes);
                     if let Some(mode) = facts.mode {
                         let _ = writeln!(text, "mode: {mode:04o}");
