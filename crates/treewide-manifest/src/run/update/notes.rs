@@ -1,4 +1,4 @@
-//! What becomes of paths that are not hashed.
+//! Paths that are not hashed: what is recorded of them, and the verdicts on them.
 
 use crate::error::Error;
 use crate::format::record::Type;
