@@ -62,6 +62,39 @@ fn mount_that_hides_a_part_is_not_recorded() {
     case.run("update p.b3 t").is_code(0);
 }
 
+/// The rules leave out what was elsewhere, and not what is hidden since.
+#[test]
+fn mount_that_hides_a_part_is_not_left_out_by_the_rule_of_one_file_system() {
+    let case = Case::new();
+    let names = ["a", "b"];
+    let write = |content: &str| {
+        names.iter().for_each(|it| case.folder.write(format!("t/d/{it}"), content));
+    };
+    write("below");
+    let at = case.folder.join("t/d");
+    // With the rule in the old manifest, and with a new one.
+    for (old, new) in [("--one-file-system", ""), ("", " --one-file-system")] {
+        case.run(&format!("snapshot t {old} -o p.b3")).is_code(0);
+        if !mount(&at) {
+            return skip("a mount that hides files", "nothing can be mounted here");
+        }
+        write("above");
+        for command in ["update p.b3 t", "update p.b3 t --full"] {
+            let says = ["recorded below d", "something is mounted now", "unmount it"];
+            case.keeps(3, &format!("{command}{new}"), &says);
+        }
+        case.keeps(3, "snapshot t --one-file-system -o p.b3", &["recorded below d"]);
+        assert!(run("umount", &[], &at));
+        case.run("update p.b3 t --json").is_code(0).prints("\"removed\":0");
+    }
+    // What was mounted when it was recorded is left out.
+    assert!(mount(&at));
+    write("above");
+    case.run("snapshot t --allow-empty -o p.b3").is_code(0);
+    case.run("update p.b3 t --one-file-system --json").is_code(0).prints("\"uncovered\":2");
+    assert!(run("umount", &[], &at));
+}
+
 /// No other test takes the slot while it is empty.
 static SLOTS: Mutex<()> = Mutex::new(());
 

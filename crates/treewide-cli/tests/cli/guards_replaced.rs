@@ -235,3 +235,31 @@ fn snapshot_says_what_it_drops_of_the_manifest_in_its_place() {
     let said = case.run("snapshot t -o p.b3");
     assert!(!said.0.stderr.contains("permission bits"), "{:?}", said.0);
 }
+
+/// What a link leads to, and what is hidden or elsewhere, is there: only the rules leave it out.
+#[test]
+fn snapshot_says_that_it_drops_what_only_the_old_rules_covered() {
+    let case = Case::new();
+    for name in ["out/a", "out/b", "t/.h"] {
+        case.folder.write(name, name);
+    }
+    for (link, to) in [("folder", "../out"), ("file", "../out/a")] {
+        symlink(to, case.folder.join("t").join(link)).unwrap();
+    }
+    let rules = "--follow --no-hidden --one-file-system";
+    case.run(&format!("snapshot t {rules} -o p.b3")).is_code(0);
+    // A directory, and three files by two links.
+    let says = [
+        "had the rule --follow and the rule --one-file-system and the rule --no-hidden, and the",
+        "4 recorded paths not covered any more by the rules, and not in the new manifest",
+    ];
+    case.run("snapshot t -o p.b3").0.fails(0, &says);
+    let says = "1 recorded path not covered any more by the rules, and not in the new manifest";
+    case.run("snapshot t --no-hidden -o p.b3").0.fails(0, &[says]);
+    // Where they lead nowhere, the files are gone.
+    case.run("snapshot t --follow -o p.b3").is_code(0);
+    fs::remove_dir_all(case.folder.join("out")).unwrap();
+    let said = case.run("snapshot t -o p.b3");
+    said.0.fails(0, &["had the rule --follow, and the new one has not"]);
+    assert!(!said.0.stderr.contains("not covered any more"), "{:?}", said.0);
+}

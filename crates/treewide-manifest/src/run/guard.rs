@@ -299,6 +299,14 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Whether a recorded path that is on another device than the directory is under a mount that was not there: rules for one file
+    /// system do not leave it out then.
+    pub(crate) fn hides(&self, record: &Record) -> bool {
+        let places = || self.mounts.iter().filter(|it| it.has(&record.name));
+        let was_not_mounted = || places().next().is_some() && places().all(|it| !it.was_mounted);
+        self.old.is_some_and(|it| it.rules().one_file_system) || was_not_mounted()
+    }
+
     /// The places of the old manifest where something is mounted still.
     pub(crate) fn mounts(&self) -> impl Iterator<Item = &[u8]> {
         let is_mount = |it: &&Place| {

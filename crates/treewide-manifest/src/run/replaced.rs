@@ -49,6 +49,8 @@ pub(crate) struct Replaced<'a> {
     next: Option<Record>,
     beneath: Beneath,
     follows: bool,
+    /// Where links lead, if only the rules of this manifest follow them.
+    followed: Option<Beneath>,
     /// Names of places that could not be read, without a `/`.
     unread: Vec<Vec<u8>>,
     /// A record that would be lost for that.
@@ -68,6 +70,11 @@ pub(crate) struct Dropped {
     pub(crate) facts: Vec<&'static str>,
 }
 
+/// Whether the new rules leave out a recorded path that is there.
+pub(crate) trait LeavesOut: Fn(&Record, &Guard<'_>) -> bool {}
+
+impl<F: Fn(&Record, &Guard<'_>) -> bool> LeavesOut for F {}
+
 impl<'a> Replaced<'a> {
     /// # Errors
     /// If no run could compare it with the directory.
@@ -86,6 +93,7 @@ impl<'a> Replaced<'a> {
             next: None,
             beneath: Beneath::new(dir, follows),
             follows,
+            followed: (manifest.rules().follow && !follows).then(|| Beneath::new(dir, true)),
             unread: Vec::new(),
             lost: None,
             doubt: None,
@@ -100,11 +108,7 @@ impl<'a> Replaced<'a> {
     }
 
     /// The next new record.
-    pub(crate) fn add(
-        &mut self,
-        new: &Record,
-        is_left_out: impl Fn(&Record) -> bool,
-    ) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, new: &Record, is_left_out: impl LeavesOut) -> Result<(), Error> {
         let was = self.skip_to(Some(&new.name), is_left_out)?;
         self.look_for_doubt(was.as_ref(), new)?;
         let seen = match &new.what {
@@ -135,6 +139,7 @@ impl<'a> Replaced<'a> {
                 self.guard.found(&was, like);
             }
             (Some(was), _) if was.kind() == new.kind() => self.guard.found(&was, Like::Itself),
+            (Some(was), What::Link(_)) if self.was_followed(&was) => self.left_out += 1,
             (Some(was), _) => self.guard.replaced(&was),
         }
         Ok(())
@@ -172,7 +177,7 @@ impl<'a> Replaced<'a> {
         mut self,
         rules: &Rules,
         also: &[Algorithm],
-        is_left_out: impl Fn(&Record) -> bool,
+        is_left_out: impl LeavesOut,
     ) -> Result<Dropped, Error> {
         self.skip_to(None, is_left_out)?;
         let list = self.manifest.list().path();
@@ -199,6 +204,9 @@ impl<'a> Replaced<'a> {
             // Of content that is as it was, they can be found again; of other content, its BLAKE3 digest is guarded.
             (lacks_digests, "digests by other algorithms (--also)"),
             (old.exclude.iter().any(|it| !rules.exclude.contains(it)), "rules of exclusion"),
+            (old.follow && !rules.follow, "the rule --follow"),
+            (old.one_file_system && !rules.one_file_system, "the rule --one-file-system"),
+            (!old.hidden && rules.hidden, "the rule --no-hidden"),
         ];
         let facts = facts.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
         Ok(Dropped { left_out: self.left_out, facts })
@@ -208,7 +216,7 @@ impl<'a> Replaced<'a> {
     fn skip_to(
         &mut self,
         name: Option<&[u8]>,
-        is_left_out: impl Fn(&Record) -> bool,
+        is_left_out: impl LeavesOut,
     ) -> Result<Option<Record>, Error> {
         loop {
             if self.next.is_none() {
@@ -228,7 +236,7 @@ impl<'a> Replaced<'a> {
         }
     }
 
-    fn gone(&mut self, record: Record, is_left_out: impl Fn(&Record) -> bool) {
+    fn gone(&mut self, record: Record, is_left_out: impl LeavesOut) {
         let bare = record.bare();
         let is_in = |place: &[u8]| {
             let below = bare.strip_prefix(place);
@@ -243,9 +251,18 @@ impl<'a> Replaced<'a> {
         match there {
             _ if self.unread.iter().any(|it| is_in(it)) => self.lose(record),
             Err(_) => self.lose(record),
-            Ok(Some(kind)) if kind == record.kind() && is_left_out(&record) => self.left_out += 1,
+            Ok(Some(kind)) if kind == record.kind() && is_left_out(&record, &self.guard) => {
+                self.left_out += 1;
+            }
+            Ok(_) if self.was_followed(&record) => self.left_out += 1,
             Ok(_) => self.guard.gone(&record.name, record.kind() == Type::File),
         }
+    }
+
+    /// Whether a link that the new rules do not follow leads to it.
+    fn was_followed(&self, record: &Record) -> bool {
+        let there = self.followed.as_ref().map(|it| it.look(record.bare()));
+        matches!(there, Some(Ok(Some(kind))) if kind == record.kind())
     }
 
     fn lose(&mut self, record: Record) {

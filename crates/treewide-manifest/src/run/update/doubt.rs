@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
-use crate::run::guard::{Like, like_read};
+use crate::run::guard::{Guard, Like, like_read};
 use crate::run::judge::{Judge, Read};
 use crate::run::moves::about;
 use crate::run::update::Run;
@@ -54,8 +54,8 @@ impl Run<'_> {
         self.update.accept_rot.cover(name, false)
     }
 
-    /// Whether the rules leave out a path that is there.
-    pub(super) fn is_left_out(&self, record: &Record) -> bool {
+    /// Whether the rules leave out a path that is there, and that the manifest of this guard records.
+    pub(super) fn is_left_out(&self, record: &Record, guard: &Guard<'_>) -> bool {
         let name = record.bare();
         let is_hidden = || name.split(|byte| *byte == b'/').any(|part| part.starts_with(b"."));
         let is_elsewhere = || {
@@ -64,7 +64,7 @@ impl Run<'_> {
         };
         self.excluded.cover(name, record.kind() == Type::Directory)
             || !self.rules.hidden && is_hidden()
-            || self.rules.one_file_system && is_elsewhere()
+            || self.rules.one_file_system && !guard.hides(record) && is_elsewhere()
     }
 
     /// Reports a doubt, and lets the new record have the old digest unless the doubt is accepted.

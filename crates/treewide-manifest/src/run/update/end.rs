@@ -41,7 +41,8 @@ impl Run<'_> {
             self.draft.replaces_none()?;
         }
         if let Some(replaced) = self.replaced.take() {
-            let dropped = replaced.end(self.rules, self.also, |it| self.is_left_out(it))?;
+            let dropped =
+                replaced.end(self.rules, self.also, |it, guard| self.is_left_out(it, guard))?;
             judge.report.uncovered += dropped.left_out;
             judge.report.dropped = dropped.facts;
         }

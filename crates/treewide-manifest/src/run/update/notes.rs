@@ -33,7 +33,7 @@ impl Run<'_> {
                 now.map_or(Ok(()), |now| self.write(&now))
             }
             Note::Gone(record, Ok(Some(there)))
-                if there == record.kind() && self.is_left_out(&record) =>
+                if there == record.kind() && self.is_left_out(&record, &self.guard) =>
             {
                 judge.report.uncovered += 1;
                 Ok(())

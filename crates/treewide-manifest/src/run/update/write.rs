@@ -29,7 +29,7 @@ impl Run<'_> {
             is_empty
         });
         if let Some(mut replaced) = self.replaced.take() {
-            replaced.add(record, |it| self.is_left_out(it))?;
+            replaced.add(record, |it, guard| self.is_left_out(it, guard))?;
             self.replaced = Some(replaced);
         }
         self.draft.add(record, &mut self.lines)
