@@ -376,8 +376,18 @@ impl Forms for List {
 
     fn line(&mut self, line: &[u8]) -> Result<Option<Line<Expected>>, Fault> {
         let read = self.read(line);
-        self.has_prose |= matches!(read, Err(Fault::Line(_)));
-        read
+        match read {
+            // Whatever it is, a digest in it was not verified.
+            Err(Fault::Line(cause)) if line::holds_digest(line) => Err(without_digest(b"", &cause)),
+            Err(Fault::Line(_)) => {
+                self.has_prose = true;
+                match line::before_crc32(line).filter(|it| exists(it)) {
+                    Some(name) => Err(without_digest(name, "a CRC-32, which is read only in .sfv")),
+                    None => read,
+                }
+            }
+            _ => read,
+        }
     }
 
     fn more(&mut self, is_over: bool) -> Option<Result<Line<Expected>, Fault>> {
@@ -557,6 +567,10 @@ fn plain(line: &[u8]) -> Option<Entry> {
     Some(Entry { name: name.into(), name_is: NameIs::Loose, others: vec![], digest })
 }
 
+fn exists(name: &[u8]) -> bool {
+    name::to_path(name).is_ok_and(|it| it.symlink_metadata().is_ok())
+}
+
 /// Whether a file has this length.
 fn has_size(name: &[u8], size: Option<u64>) -> bool {
     let metadata = name::to_path(name).ok().and_then(|it| it.metadata().ok());
@@ -568,7 +582,6 @@ fn has_size(name: &[u8], size: Option<u64>) -> bool {
 fn marked(line: &[u8], entry: &Entry) -> Option<String> {
     let blank = line.iter().position(|it| *it == b' ')?;
     let (mark @ (b'U' | b'^'), name) = entry.name.split_first()? else { return None };
-    let exists = |name: &[u8]| name::to_path(name).is_ok_and(|it| it.symlink_metadata().is_ok());
     let is_mark = line.get(blank + 1) == Some(mark) && !exists(&entry.name) && exists(name);
     let mark = char::from(*mark);
     is_mark.then(|| format!("marker {mark} is not of the file's bytes"))

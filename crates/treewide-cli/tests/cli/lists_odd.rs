@@ -40,6 +40,7 @@ fn check_says_what_to_do_about_forms_that_it_does_not_read() {
     for (text, advice) in [
         ("\"Algorithm\",\"Hash\",\"Path\"\n\"SHA256\",\"@SHA256\",\"alpha.txt\"\n", "Format-Table"),
         ("Algorithm : SHA256\nHash      : @SHA256\nPath      : alpha.txt\n", "Format-Table"),
+        ("alpha.txt 9F606EEC\n", "which is read only in .sfv"),
         ("         6  @SHA256  alpha.txt\n", "without -z"),
         (
             "golang.org/x/text v0.3.0 h1:g61tztE5qeGQ89tm6NTjjM9VPIm088od1l6aSorWRWg=\n",

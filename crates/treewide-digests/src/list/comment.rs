@@ -12,10 +12,12 @@ pub(crate) fn has_entry(comment: &[u8]) -> bool {
         match after.first() {
             None => has_tag(before),
             Some(it) if it.is_ascii_whitespace() => {
-                let is_apart = match word.strip_suffix(b":") {
-                    Some(tag) => Algorithm::tagged(tag).is_some(),
-                    None => word.is_empty() && is_len(digits.len()) || word.contains(&b'/'),
-                };
+                // Lines of another list end in null characters.
+                let is_apart = !before.ends_with(b"\n")
+                    && match word.strip_suffix(b":") {
+                        Some(tag) => Algorithm::tagged(tag).is_some(),
+                        None => word.is_empty() && is_len(digits.len()) || word.contains(&b'/'),
+                    };
                 !is_apart && !after.trim_ascii().is_empty()
             }
             Some(_) => false,
@@ -53,6 +55,7 @@ mod tests {
             ("# made by x.@  b", true),
             ("# sums:@ *b", true),
             ("# bee@  b", true),
+            ("# made\n@  b", true),
             ("# Fedora.iso: 6 bytesSHA256 (Fedora.iso) = @", true),
             ("# made\u{1a}SHA256 (b) = @", true),
             ("# @  b", false),

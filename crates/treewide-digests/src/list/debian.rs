@@ -2,7 +2,9 @@
 //! `Release`). Where the list's name says that it is one of them, each line must have such a form.
 
 use super::form::below;
-use super::line::{Parts, Said, bare, field, has_digits, is_digest, sized, without_digest};
+use super::line::{
+    Parts, Said, bare, digests, field, has_digits, is_digest, sized, without_digest,
+};
 use crate::algorithm::Algorithm;
 
 /// Fields whose value may begin with as many digits as a digest has.
@@ -66,9 +68,7 @@ impl Paragraph {
             }
             return is_sure;
         };
-        let tag = key.strip_prefix(b"Checksums-").unwrap_or(key);
-        let tag = tag.strip_suffix(b"Sum").or(tag.strip_suffix(b"sum")).unwrap_or(tag);
-        let tag = if tag == b"Files" { b"MD5" } else { tag };
+        let tag = tag(key);
         let is_known = Algorithm::tagged(tag).is_some();
         self.is_package |= is_first && key == b"Package";
         match key {
@@ -101,6 +101,9 @@ impl Paragraph {
                 if self.size.is_none() {
                     said.push(Err(without_digest(self.name(), "the length is not a number")));
                 }
+            }
+            b"Description-md5" if bare(value).is_none() => {
+                said.push(Err(without_digest(self.name(), "a digest and more in one field")));
             }
             _ if WITH_DIGITS.contains(&key) => {}
             _ if !is_sure => return self.is_package && !has_digits(value),
@@ -138,7 +141,18 @@ impl Paragraph {
                 said.push(Err(without_digest(b"", "a digest below a field that is not known")));
                 true
             }
-            _ => false,
+            _ => {
+                let is_entry = digests(line).into_iter().any(|(before, ..)| {
+                    let before = before.trim_ascii_end();
+                    let key = before.strip_suffix(b":").or(before.strip_suffix(b"="));
+                    let key = key.and_then(|it| it.rsplit(|it| !it.is_ascii_alphanumeric()).next());
+                    key.is_some_and(|it| Algorithm::tagged(tag(it)).is_some())
+                });
+                if is_entry {
+                    said.push(Err(without_digest(self.name(), "a blank in front of a field")));
+                }
+                is_entry
+            }
         }
     }
 
@@ -177,6 +191,14 @@ impl Paragraph {
         }
         *self = Self::new(self.kind);
     }
+}
+
+/// The algorithm in the key of a field.
+fn tag(key: &[u8]) -> &[u8] {
+    let tag = key.strip_prefix(b"Checksums-").unwrap_or(key);
+    let ends = [&b"Sum"[..], b"sum", b"digest"];
+    let tag = ends.iter().find_map(|it| tag.strip_suffix(*it)).unwrap_or(tag);
+    if tag == b"Files" { b"MD5" } else { tag }
 }
 
 #[cfg(test)]
@@ -242,6 +264,16 @@ mod tests {
                 Kind::Fields,
                 "Changes:\n * @ was wrong\n @ was it\nSHA256\n",
                 &["neither a field nor a line below one"],
+            ),
+            (
+                Kind::Index,
+                "Filename: a\n  SHA256: @\n md5=@\nDescription-md5: @ @\n",
+                &[
+                    "a blank in front of a field",
+                    "a blank in front of a field",
+                    "a digest and more in one field",
+                    "no digest",
+                ],
             ),
             (Kind::Unknown, "SHA256:\n @ 6 a\n @  b\n", &["SHA256 a Some(6)", "another form"]),
             (Kind::Unknown, "Files:\nX: y\nSHA256: no\n", &["another form", "another form"]),

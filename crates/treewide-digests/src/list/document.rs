@@ -2,9 +2,9 @@
 //! `.cargo-checksum.json`, by which the sources are checked that `cargo vendor` has fetched.
 
 use super::form::within;
-use super::line::{Parts, Said, is_digest, without_digest};
+use super::line::{Parts, Said, digests, is_digest, without_digest};
 use crate::algorithm::Algorithm;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The files of a page, in its order. A digest that belongs to no name is a fault.
@@ -12,6 +12,7 @@ pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
     match document {
         Value::Array(values) => values.iter().for_each(|it| page(it, said)),
         Value::Object(object) => {
+            let before = said.len();
             let name = object.get("name").and_then(Value::as_str);
             let size = match object.get("size") {
                 Some(Value::String(text)) => text.parse().ok(),
@@ -35,11 +36,19 @@ pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
                         let cause = format!("a digest in a key that is not known: {key}");
                         said.push(Err(without_digest(name.as_bytes(), &cause)));
                     }
-                    (None, Some(text), Some(_)) if is_digest(text.as_bytes()) => {
+                    (None, Some(text), tag)
+                        if is_digest(text.as_bytes())
+                            && (tag.is_some() || is_lone(object, key, text)) =>
+                    {
                         said.push(Err(without_digest(b"", "a digest without a file name")));
                     }
                     _ => page(value, said),
                 }
+            }
+            // Damage has made one text of two.
+            let name = name.unwrap_or_default();
+            if said.len() == before && !digests(name.as_bytes()).is_empty() {
+                said.push(Err(without_digest(b"", "a digest in the place of a name")));
             }
         }
         Value::String(text) => {
@@ -63,6 +72,12 @@ fn tag(key: &str) -> Option<&str> {
 /// Whether the value of a key is made of digits and is not of a file's content: `node_id`, `target_commitish`.
 fn is_id(key: &str) -> bool {
     key.ends_with("id") || key.contains("commit") || key.contains("revision")
+}
+
+/// Whether a value without a name next to it is a digest of a file. Those of commits have 40 digits, and our own lines have a path.
+fn is_lone(object: &Map<String, Value>, key: &str, text: &str) -> bool {
+    let is_long = text.len() >= 56 && text.bytes().all(|it| it.is_ascii_hexdigit());
+    is_long && !is_id(key) && !object.contains_key("path")
 }
 
 /// Whether an object in `text` has a key twice. `document` has one of the two.
@@ -130,7 +145,8 @@ mod tests {
             {"name": "b.tar", "digest": "x", "more": {"name": "c.tar", "digest": "sha512:00"}},
             {"name": "d.tar", "digest": null}, {"label": "e", "digest": "sha256:@"}, {"sha256": "@"},
             {"name": "f.tar", "checksum": "sha256:@"}, {"name": "g.tar", "id": "RA_1", "commit": "@"},
-            {"name": "h.tar", "size": "7", "sha256": "@", "md5sum": "00"}, {"name": "i.tar", "size": -1, "hash": "@"}]}"#;
+            {"name": "h.tar", "size": "7", "sha256": "@", "md5sum": "00"}, {"name": "i.tar", "size": -1, "hash": "@"},
+            {"name": "j.t@"}, {"size": "@"}, {"id": "@"}]}"#;
         let without = "a digest without a file name";
         assert_eq!(
             read(page, &text.replace('@', &hex)),
@@ -146,6 +162,8 @@ mod tests {
                 &format!("h.tar sha256:{hex} Some(7)"),
                 "the length is not a whole number",
                 "a digest in a key that is not known: hash",
+                "a digest in the place of a name",
+                without,
             ]
         );
         assert!(read(page, r#"{"path": "a", "digest": "00"}"#).is_empty());

@@ -39,6 +39,12 @@ const DIGEST_LIKE: usize = 16;
 /// The digits of the shortest digest, without which a digest alone could be a number.
 const SHORTEST: usize = 32;
 
+/// The digits of a CRC-32, which may also be a number or a word.
+const CRC32: usize = 8;
+
+/// The same of MD5 in base64, all except one.
+const SHORTEST_BASE64: usize = 21;
+
 /// Whether a text begins with the digits of a digest, all except one at least.
 pub(crate) fn is_digest(text: &[u8]) -> bool {
     text.iter().take_while(|it| it.is_ascii_hexdigit()).count() + 1 >= SHORTEST
@@ -59,6 +65,45 @@ pub(crate) fn digests(text: &[u8]) -> Vec<(&[u8], &[u8], &[u8])> {
         at += part.len() + 1;
     }
     found
+}
+
+/// Whether there is a digest in a text, all its digits except one at least: in hexadecimal, or in base64 after the name of its algorithm.
+pub(crate) fn holds_digest(text: &[u8]) -> bool {
+    let is_base64 = |it: &u8| it.is_ascii_alphanumeric() || b"+/-_".contains(it);
+    let (mut before, mut has_tagged) = (&b""[..], false);
+    for run in text.split(|it| !is_base64(it)) {
+        // `sha512-` and its digest, or `sha512=`.
+        let dash = run.iter().position(|it| *it == b'-').unwrap_or(0);
+        let (tag, digits) = match Algorithm::tagged(&run[..dash]) {
+            Some(_) => (&run[..dash], &run[dash + 1..]),
+            None => (std::mem::replace(&mut before, run), run),
+        };
+        let is_long = digits.len() >= SHORTEST_BASE64 && digits.iter().any(u8::is_ascii_digit);
+        has_tagged |= is_long && Algorithm::tagged(tag).is_some();
+    }
+    let mut runs = text.split(|it| !it.is_ascii_hexdigit());
+    let has_crc32 = text.windows(5).any(|it| it == b"CRC32") && runs.any(|it| it.len() == CRC32);
+    // As gpg writes it: one group after another.
+    let mut groups = &b""[..];
+    let (mut len, mut has_groups) = (0, false);
+    for word in text.split(u8::is_ascii_whitespace).filter(|it| !it.is_empty()) {
+        let is_group = word.len().is_multiple_of(2) && word.iter().all(u8::is_ascii_hexdigit);
+        len = if is_group && word.len() == groups.len() { len + word.len() } else { word.len() };
+        groups = if is_group { word } else { b"" };
+        let has_letters = word.iter().any(u8::is_ascii_alphabetic);
+        has_groups |= is_group && has_letters && len >= SHORTEST - 8;
+    }
+    has_tagged || has_crc32 || has_groups || !digests(text).is_empty()
+}
+
+/// The name in `a.r00 9F606EEC`, a line of a `.sfv`, and in `CRC32 (a.r00) = 9F606EEC`.
+pub(crate) fn before_crc32(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii();
+    let blank = line.iter().rposition(u8::is_ascii_whitespace)?;
+    let (name, digits) = (line[..blank].trim_ascii_end(), &line[blank + 1..]);
+    let inner = name.strip_suffix(b") =").map(|it| it.splitn(2, |it| *it == b'('));
+    let name = inner.and_then(|mut it| it.nth(1)).unwrap_or(name);
+    (digits.len() == CRC32 && is_short(digits)).then_some(name)
 }
 
 /// Whether a text begins with a blank and has something after it.
@@ -278,6 +323,25 @@ mod tests {
         assert_eq!(bare(HEX.as_bytes()), Some(HEX.into()));
         assert_eq!(bare(b"1795689151073093084"), None);
         assert_eq!(bare(b"hello"), None);
+    }
+
+    #[test]
+    fn holds_digest_finds_it_in_any_form() {
+        for (line, expected) in [
+            ("x@", true),
+            ("a,sha256=WJG1tSLV3whtD_CxEPvZ0hu0_HFjrzTQgoai6Eb2vgM,6", true),
+            ("integrity sha512-Wu1VaWFvF1QfZFXbhAnEWcVvZA==", true),
+            ("a:58 5891B5B5 22D5DF08 6D0FF0B1", true),
+            ("CRC32 a 9f606eec", true),
+            ("9f606eec is no CRC-32", false),
+            ("sha256 of everything below; 2020 2021 2022 2023 2024 2025", false),
+            ("made with sha256=internationalisation-of-names", false),
+        ] {
+            assert_eq!(holds_digest(line.replace('@', HEX).as_bytes()), expected, "{line}");
+        }
+        assert_eq!(before_crc32(b"a b  9F606EEC "), Some(&b"a b"[..]));
+        assert_eq!(before_crc32(b"CRC32 (a b) = 9f606eec"), Some(&b"a b"[..]));
+        assert_eq!(before_crc32(b"a 9F606EE"), None);
     }
 
     #[test]
