@@ -274,8 +274,10 @@ pub(crate) fn _make<'py>(
 pub(crate) fn _digests(py: Python<'_>, list: FilePath) -> PyResult<Bound<'_, PyDict>> {
     let failed = |error| failed(py, error);
     let manifest = py.detach(|| Manifest::open(&list.0)).map_err(failed)?;
+    manifest.check_index().map_err(failed)?;
     let digests = PyDict::new(py);
-    for (at, record) in manifest.records().map_err(failed)?.enumerate() {
+    let mut records = manifest.records().map_err(failed)?;
+    for (at, record) in records.by_ref().enumerate() {
         if at % RECORDS == 0 {
             py.check_signals()?;
         }
@@ -284,5 +286,7 @@ pub(crate) fn _digests(py: Python<'_>, list: FilePath) -> PyResult<Bound<'_, PyD
             digests.set_item(text_of(py, record.bare())?, PyBytes::new(py, &file.digest))?;
         }
     }
+    // What was found while it was read.
+    records.check(&list.0).map_err(failed)?;
     Ok(digests)
 }

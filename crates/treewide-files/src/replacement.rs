@@ -169,7 +169,13 @@ impl Replacement {
         let appeared = match self.previous {
             Some(_) => {
                 let renamed = fs::rename(&temporary, target);
-                renamed.or_else(|error| overwrite(&temporary, target, error))
+                renamed.or_else(|error| {
+                    // If the program is killed meanwhile, nothing else has all of it. (Windows removes no such file.)
+                    if cfg!(unix) {
+                        forbid_writing(&temporary);
+                    }
+                    overwrite(&temporary, target, error)
+                })
             }
             // It would keep the mode of a file for the user alone.
             None if self.is_elsewhere => create_copy(&temporary, target),
@@ -373,10 +379,14 @@ fn begin_to_sync(_: &File, _: u64, _: u64) {}
 /// Lets a temporary file stay that has what nothing else has. Without permission to write, it is not taken for a leftover.
 fn keep(temporary: &mut TempPath) {
     temporary.disable_cleanup(true);
-    if let Ok(there) = fs::metadata(&*temporary) {
+    forbid_writing(temporary);
+}
+
+fn forbid_writing(path: &Path) {
+    if let Ok(there) = fs::metadata(path) {
         let mut permissions = there.permissions();
         permissions.set_readonly(true);
-        let _ = fs::set_permissions(&*temporary, permissions);
+        let _ = fs::set_permissions(path, permissions);
     }
 }
 

@@ -49,6 +49,14 @@ impl Error {
         Self { path: path.into(), line: Some(line), kind: ErrorKind::List(cause.into()) }
     }
 
+    /// Adds what else can be done about a list.
+    pub(crate) fn and(mut self, what: &str) -> Self {
+        if let ErrorKind::List(cause) = &mut self.kind {
+            *cause += &format!("; {what}");
+        }
+        self
+    }
+
     pub(crate) fn refused(path: impl Into<PathBuf>, loss: Loss) -> Self {
         Self::new(path, ErrorKind::Refused(loss))
     }

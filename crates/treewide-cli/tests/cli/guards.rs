@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 const FILES: [&str; 3] = ["d/f3", "f1", "f2"];
 
 /// The name of a temporary file: 16 random digits, and 16 of their hash.
-const LEFT: &str = ".treewide-0123456789abcdefb8f6b168214bf501.tmp";
+pub(crate) const LEFT: &str = ".treewide-0123456789abcdefb8f6b168214bf501.tmp";
 
 /// A tree `t` and its manifest `p.b3`.
 pub(crate) struct Case {

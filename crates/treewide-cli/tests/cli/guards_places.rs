@@ -1,10 +1,11 @@
 //! Which directory a run takes, and which files of it an output replaces.
 
-use crate::guards::Case;
+use crate::guards::{Case, LEFT};
 use crate::support::TREEWIDE;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 
 /// `photos` is next to `photos.b3`, and an empty mount point. The current directory, which has the names, is a backup.
 #[test]
@@ -162,4 +163,25 @@ fn check_says_that_a_list_was_cut() {
     case.folder.write("p.b3", cut);
     let says = ["p.b3.tw: ", "files may be gone from p.b3", "2 files checked: 2 OK"];
     case.keeps(0, "check p.b3", &says);
+}
+
+/// As after a run that was killed while it overwrote a list that cannot be renamed over.
+#[test]
+fn damaged_list_names_the_whole_one_that_could_not_get_there() {
+    let case = Case::new();
+    let left = case.folder.join(LEFT);
+    let whole = case.folder.read("p.b3");
+    case.folder.write("p.b3", &whole[..whole.len() - 10]);
+    // What is not marked is a leftover, which the next run removes.
+    for mode in [0o644, 0o444] {
+        fs::write(&left, &whole).unwrap();
+        fs::set_permissions(&left, fs::Permissions::from_mode(mode)).unwrap();
+        for command in ["verify p.b3 t", "update p.b3 t", "missing t p.b3"] {
+            let said = case.keeps(3, command, &["p.b3:3: "]);
+            let names = said.0.stderr.contains(&format!("or copy {LEFT} over it"));
+            assert_eq!(names, mode == 0o444, "{command}");
+        }
+    }
+    fs::write(case.folder.join("p.b3"), fs::read(&left).unwrap()).unwrap();
+    case.run("verify p.b3 t").is_code(0);
 }

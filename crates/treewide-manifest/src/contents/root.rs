@@ -6,7 +6,7 @@ use crate::contents::sorter::Sorter;
 use crate::contents::tree::Tree;
 use crate::error::{Error, ErrorKind};
 use crate::format::list::{Line, Reader, twice};
-use crate::format::manifest::{Index, Manifest, index_path, unusable_index};
+use crate::format::manifest::{Index, Manifest, index_path};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
@@ -206,10 +206,7 @@ impl Root {
                     each(record.bare(), kind)?;
                 }
                 let _ = self.doubtful.set(doubtful);
-                match records.damage() {
-                    Some(damage) => Err(unusable_index(&self.path, damage)),
-                    None => Ok(()),
-                }
+                records.check(&self.path)
             }
         }
     }

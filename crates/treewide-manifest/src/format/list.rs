@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use treewide::file::read_at;
 use treewide::{Hash, Hasher, OUT_LEN};
+use treewide_files::is_temporary;
 use treewide_files::list::{self, Fault, Lines, Strict};
-use treewide_files::name::{Listed, unescape};
+use treewide_files::name::{Listed, shown, unescape};
 
 /// Bytes of a list that is not sorted, at most: it is kept in memory.
 const IN_MEMORY: u64 = 256 << 20;
@@ -107,7 +108,16 @@ impl List {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = regular::open(path).map_err(|error| Error::read(path, error))?;
         is_blake3_by_name(path)?;
-        Self::new(path, Source::File(Arc::new(file)))
+        Self::new(path, Source::File(Arc::new(file))).map_err(|error| match kept(path) {
+            Some(kept) if matches!(error.kind(), ErrorKind::List(_)) => {
+                let text = format!(
+                    "or copy {} over it, a whole list that a run could not bring there",
+                    shown(&kept)
+                );
+                error.and(&text)
+            }
+            _ => error,
+        })
     }
 
     /// Reads a list that is in memory; `path` is for messages.
@@ -321,6 +331,23 @@ pub(crate) struct Reader {
     any_names: bool,
     /// The length of the last file, if its line is of JSON; only of lists with any names.
     pub(crate) size: Option<u64>,
+}
+
+/// A whole list that could not get to its place, next to this one: a run was killed while it overwrote that.
+fn kept(list: &Path) -> Option<PathBuf> {
+    let folder = list.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    let is_kept = |path: &PathBuf| {
+        is_temporary(path.file_name().unwrap_or_default())
+            && path.metadata().is_ok_and(|it| it.permissions().readonly())
+            && regular::open(path).is_ok_and(|it| {
+                List::new(path, Source::File(Arc::new(it))).is_ok_and(|list| !list.is_empty())
+            })
+    };
+    std::fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .map(|it| list.with_file_name(it.file_name()))
+        .find(is_kept)
 }
 
 /// An error if the name of a list says another algorithm.

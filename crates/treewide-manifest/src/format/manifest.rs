@@ -123,8 +123,11 @@ impl Manifest {
         matches!(self.index, Index::Bound(_))
     }
 
-    /// An error if there is an index that cannot be used: the list may then be cut, or another one.
-    pub(crate) fn check_index(&self) -> Result<(), Error> {
+    /// Says whether the records are all that were recorded.
+    ///
+    /// # Errors
+    /// If there is an index that cannot be used: the list may then be cut, or another one.
+    pub fn check_index(&self) -> Result<(), Error> {
         match &self.index {
             Index::Ignored(cause) => Err(unusable_index(self.list.path(), cause)),
             Index::Absent | Index::Bound(_) => Ok(()),
@@ -218,6 +221,14 @@ impl Records {
     /// Returns the damage of the index, as far as it was read. Records after that are not used.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
+    }
+
+    /// Says, after the last record of this list, whether these were all.
+    ///
+    /// # Errors
+    /// If the index turned out to be damaged.
+    pub fn check(&self, list: &Path) -> Result<(), Error> {
+        self.damage().map_or(Ok(()), |damage| Err(unusable_index(list, damage)))
     }
 
     fn fill(&mut self) -> Result<(), Error> {

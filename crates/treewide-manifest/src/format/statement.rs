@@ -4,7 +4,7 @@
 //! other, because the format names no other hash there. Links, directories, modes and times are not in it.
 
 use crate::error::{Error, ErrorKind};
-use crate::format::manifest::{Manifest, unusable_index};
+use crate::format::manifest::Manifest;
 use crate::format::record::What;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -91,10 +91,7 @@ fn files(
             each(name, digest)?;
         }
     }
-    match records.damage() {
-        Some(damage) => Err(unusable_index(manifest.list().path(), damage)),
-        None => Ok(()),
-    }
+    records.check(manifest.list().path())
 }
 
 #[cfg(test)]
