@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+pub mod check;
 mod expected;
 mod list;
 pub mod store;

@@ -1,20 +1,15 @@
 //! `treewide check`: are the files still what a list says they are?
 //!
-//! The libraries decide what a line means and whether a file is as listed (`treewide_digests`). A run that
-//! verified nothing fails, whatever the reason.
+//! The libraries decide what a line means, whether a file is as listed, and the verdict on all (`treewide_digests`). A run
+//! that verified nothing fails, whatever the reason.
 
-mod algorithms;
 mod hint;
 mod json;
 mod operands;
-mod stores;
-mod total;
 
-use self::hint::{Clues, is_absent};
-use self::json::{json, of_object};
-use self::operands::{Finding, Learnt, Lists, Note, total_len};
-use self::stores::{Checked, no_store};
-use self::total::Total;
+use self::hint::Clues;
+use self::json::json;
+use self::operands::{Counted, total_len};
 use crate::args::algorithm;
 use crate::args::color::ColorArgs;
 use crate::args::input::Input;
@@ -39,12 +34,12 @@ use anyhow::bail;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
-use treewide_digests::store::{KINDS, Kind, Object};
-use treewide_digests::{Algorithm, Expected, Reading};
-use treewide_files::check::{self, Malformed, Tally, Verdict};
-use treewide_files::list::MAX_LINE;
+use treewide_digests::check::{Check, Event, Finding, ListEnd, Operands, Status, StoreTally};
+use treewide_digests::store::{KINDS, Kind, Store};
+use treewide_digests::{Algorithm, Reading};
+use treewide_files::check::Malformed;
+use treewide_files::list::{Lines, MAX_LINE};
 use treewide_files::name::{Listed, shown, shown_text};
-use treewide_files::{ErrorKind, Event};
 
 /// The number of malformed lines of a list that are shown without --warn: enough to see what is
 /// wrong, and not a screenful of them if the file is not a list.
@@ -221,53 +216,61 @@ impl CheckArgs {
         paths.iter().for_each(|list| say_if_cut(&console, list));
         let (named, length) = (paths.clone(), self.length);
         progress.show(move || total_len(&named, length));
-        let (stdin, missing) = (&input.stdin, self.ignore_missing);
-        let finding = Finding { kind: self.store, everywhere: self.recursive };
-        let lists = Lists::new(self.reading(), missing, stdin, paths, &progress, finding);
+        let check = self.how();
+        let open = || Ok(Lines::new(input.stdin.claim("a list")?, true)?);
+        let operands = Counted(Operands::new(check, paths).stdin(open), &progress);
         let mut report = Report {
             args: self,
             console: &console,
             stdin: &input.stdin,
             output,
-            tally: Tally::default(),
-            store: None,
+            malformed: 0,
             hidden: 0,
-            total: Total::default(),
             clues: Clues::default(),
             again: Again::default(),
         };
-        for event in input.run_without_streams(lists) {
+        let mut results = check.results(input.run_without_streams(operands));
+        for event in &mut results {
             report.event(event)?;
         }
-        let (total, clues, again) = (report.total, report.clues, report.again);
+        let (total, clues, again) = (results.total(), report.clues, report.again);
         report.output.finish()?;
         progress.finish();
-        let outcome = total.outcome(self.strict);
-        let success = outcome == Outcome::Success;
         if !self.status && !self.json {
             again.say(&console, "the problems again:");
         }
-        let is_silent = self.status || self.quiet.is_on() && success && total.lines.malformed == 0;
+        let is_fine = total.is_good() && total.lines.malformed == 0;
+        let is_silent = self.status || self.quiet.is_on() && is_fine;
         if total.has_lists() && !is_silent {
-            console.say(&total.summary());
+            console.say(&total.to_string());
         }
         if total.is_nothing_known() && !self.status {
             console.say("nothing was verified: no object can be checked");
         }
-        if let Some(hint) = clues.hint(&total.lines, self.mode.others())
+        if let Some(hint) = clues.hint(total, self.mode.others())
             && !self.status
         {
             console.say(&hint);
         }
-        Ok(outcome)
+        Ok(match (total.is_certain(), total.differs()) {
+            (false, _) => Outcome::CannotTell,
+            (true, true) => Outcome::SomeFailed,
+            (true, false) => Outcome::Success,
+        })
     }
 
-    fn reading(&self) -> Reading {
-        Reading {
-            algorithm: self.algorithm,
-            strong: self.strong,
-            digest_len: self.length,
-            blake3_alone: self.mode.is_chosen(),
+    fn how(&self) -> Check {
+        Check {
+            reading: Reading {
+                algorithm: self.algorithm,
+                strong: self.strong,
+                digest_len: self.length,
+                blake3_alone: self.mode.is_chosen(),
+            },
+            ignore_missing: self.ignore_missing,
+            strict: self.strict,
+            kind: self.store,
+            recursive: self.recursive,
         }
     }
 }
@@ -289,78 +292,32 @@ struct Report<'a> {
     console: &'a Console<'a>,
     stdin: &'a Stdin,
     output: Output<'a>,
-    /// Of the list whose files are being reported.
-    tally: Tally,
-    /// The store whose objects are being reported.
-    store: Option<Checked>,
-    /// Malformed lines of it that were not shown.
+    /// Malformed lines of the list whose files are being reported.
+    malformed: u64,
+    /// Those of them that were not shown.
     hidden: u64,
-    total: Total,
     clues: Clues,
     again: Again,
 }
 
 impl Report<'_> {
-    fn event(&mut self, event: Event<Expected, Note>) -> anyhow::Result<()> {
+    fn event(&mut self, event: Event) -> anyhow::Result<()> {
         match event {
-            Event::File(file, result) if self.store.is_some() => {
-                self.output.spare(&file.path)?;
-                let mut verdicts = file.about.verdicts(result, false).into_iter();
-                verdicts.try_for_each(|(expected, it)| self.object(&file.path, &expected, &it))
-            }
-            Event::Note(Note::Store(store)) => {
-                let mut folders =
-                    store.links().into_iter().map(|(_, to)| to).chain([store.root.clone()]);
-                folders.try_for_each(|it| self.output.spare_below(it))?;
-                self.store = Some(Checked::new(store, self.args.ignore_missing));
-                Ok(())
-            }
-            Event::Note(Note::Object(object)) => self.not_read(object),
-            Event::Note(Note::StoreEnd) => self.end_store(),
-            Event::Note(Note::NoStore(path)) => {
-                self.output.flush()?;
-                self.total.add_no_store();
-                let what = no_store(&path, self.args.store, self.args.recursive);
-                self.console.about(&path, &what);
-                self.no_object(&path, "unverified", &what)
-            }
-            Event::Note(Note::Hidden(error)) => {
-                self.output.flush()?;
-                self.total.add_no_store();
-                self.console.say(&error.to_string());
-                let (path, cause) = error.into_parts();
-                self.no_object(&path, "unreadable", &cause.to_string())
-            }
-            Event::File(file, result) => {
-                self.output.spare(&file.path)?;
-                if is_stdin(&file.path) && result.is_ok() {
-                    // A second reading would find nothing, and blame the list.
-                    let _ = self.stdin.claim("an earlier `-`");
+            Event::Finding(finding) => {
+                // What was not read is not an input.
+                if finding.expected.is_some() || finding.store.is_none() {
+                    self.output.spare(&finding.path)?;
                 }
-                let verdicts = file.about.verdicts(result, self.args.ignore_missing);
-                // A file counts once: it is OK if it has all digests that follow each other.
-                let is_bad = |(_, it): &(Expected, Verdict)| !matches!(it, Verdict::Ok { .. });
-                let counted = verdicts.iter().position(is_bad).unwrap_or(0);
-                verdicts.into_iter().enumerate().try_for_each(|(at, (expected, verdict))| {
-                    if at == counted {
-                        self.count(&file.path, &verdict, Some(&expected));
-                    }
-                    self.verdict(&file.path, &verdict, Some(expected.digest()), Some(&expected))
-                })
+                self.finding(finding)
             }
-            Event::Note(Note::In(_, check::Note::Settled { path, expected, verdict })) => {
-                self.output.spare(&path)?;
-                self.count(&path, &verdict, None);
-                self.verdict(&path, &verdict, expected.as_deref(), None)
-            }
-            Event::Note(Note::In(list, check::Note::Malformed(line))) => {
+            Event::Place(finding) => self.place(finding),
+            Event::Malformed(list, line) => {
                 line.named.iter().try_for_each(|path| self.output.spare(path))?;
                 self.malformed(&list, &line)
             }
-            Event::Note(Note::In(list, check::Note::Unreadable(error))) => {
-                self.end(&list, Err(error.into()))
-            }
-            Event::Note(Note::End(list, end)) => self.end(&list, end),
+            Event::ListEnd(end) => self.end(&end),
+            Event::Store(store) => self.store(&store),
+            Event::StoreEnd(store) => self.end_store(&store),
             Event::Pause => self.output.flush(),
             Event::Cancelled => bail!("cancelled before the end"),
         }
@@ -368,11 +325,9 @@ impl Report<'_> {
 
     /// A line that cannot be used.
     fn malformed(&mut self, list: &Path, line: &Malformed) -> anyhow::Result<()> {
-        self.tally.add_malformed(line);
-        let is_shown = self.args.warn
-            || line.is_cut
-            || line.has_digest
-            || self.tally.malformed <= MALFORMED_SHOWN;
+        self.malformed += u64::from(!line.has_digest);
+        let is_shown =
+            self.args.warn || line.is_cut || line.has_digest || self.malformed <= MALFORMED_SHOWN;
         if !is_shown {
             self.hidden += 1;
         } else if !self.args.status {
@@ -384,216 +339,117 @@ impl Report<'_> {
     }
 
     /// Every file of a list was reported.
-    fn end(&mut self, path: &Path, end: Result<Learnt, ErrorKind>) -> anyhow::Result<()> {
+    fn end(&mut self, end: &ListEnd) -> anyhow::Result<()> {
         self.output.flush()?;
-        let (tally, hidden) = (std::mem::take(&mut self.tally), std::mem::take(&mut self.hidden));
-        let status = self.args.status;
-        let mut is_bad = tally.is_cut;
-        if let Ok(learnt) = &end
-            && !status
-            && !self.args.quiet.is_on()
-        {
-            if let Some(algorithm) = learnt.by_name.filter(|it| *it != Algorithm::BLAKE3) {
-                self.console.about(path, format_args!("{algorithm}, by the list's name"));
+        self.malformed = 0;
+        let hidden = std::mem::take(&mut self.hidden);
+        let list = &end.list;
+        if !self.args.status {
+            if !self.args.quiet.is_on() {
+                end.remarks().iter().for_each(|it| self.console.about(list, it));
             }
-            if let Some(outside) = learnt.signed {
-                let list = shown(path);
-                let mut advice = format!(
-                    "the list is signed; the signature was not checked (gpg --verify {list})"
-                );
-                if outside > 0 {
-                    let lines = count(outside, "line");
-                    advice += &format!(", and {lines} outside of the signed text cannot be");
-                }
-                self.console.about(path, advice);
+            if end.end.is_ok() && hidden > 0 {
+                let more = count(hidden, "more malformed line");
+                self.console.about(list, format_args!("{more}; --warn shows all"));
             }
+            end.nothing_verified().iter().for_each(|it| self.console.about(list, it));
         }
-        if end.is_ok() && !status && hidden > 0 {
-            let more = count(hidden, "more malformed line");
-            self.console.about(path, format_args!("{more}; --warn shows all"));
+        if let Err(cause) = &end.end {
+            self.console.about(list, cause);
         }
-        if let Err(cause) = end {
-            self.console.about(path, cause);
-            is_bad = true;
-        } else if tally.checked() == 0 {
-            if !status {
-                self.console.about(
-                    path,
-                    if tally.missing > 0 {
-                        "no file was verified: all that are listed are missing"
-                    } else if tally.malformed > 0 {
-                        "no file was verified: no line in it can be checked"
-                    } else {
-                        "no file was verified: there is no checksum line in it"
-                    },
-                );
-            }
-            is_bad = true;
-        }
-        self.total.add(&tally, is_bad);
-        self.clues.end(path);
+        self.clues.end(list);
         Ok(())
     }
 
-    /// Counts the verdict on an object, and writes its line if there is something to say.
-    fn object(
-        &mut self,
-        path: &Path,
-        expected: &Expected,
-        verdict: &Verdict,
-    ) -> anyhow::Result<()> {
-        let Some(checked) = &mut self.store else { return Ok(()) };
-        // A bag says what belongs to it. Another program may remove an object of a store at any time.
-        let is_missing = is_absent(verdict) && checked.store.kind.is_complete();
-        if is_absent(verdict) && !is_missing {
-            *checked.passed.entry("object that vanished").or_default() += 1;
-            return Ok(());
-        }
-        let is_ok = matches!(verdict, Verdict::Ok { .. });
-        checked.add(path, verdict, expected.algorithm(), is_missing);
-        let (word, cause) = match verdict {
-            Verdict::Ok { .. } => ((Tone::Good, "OK"), expected.remark.clone()),
-            Verdict::Failed { bytes, .. } => ((Tone::Bad, "FAILED"), expected.cause(*bytes)),
-            _ if is_missing => ((Tone::Bad, "MISSING"), None),
-            Verdict::Unreadable(cause) => ((Tone::Unknown, "FAILED"), Some(cause.to_string())),
-            Verdict::Unverified(cause) => ((Tone::Unknown, "FAILED"), Some(cause.clone())),
-            Verdict::Missing => ((Tone::Unknown, "MISSING"), None),
-        };
-        if self.args.status || is_ok && !self.args.verbose {
-            return Ok(());
-        }
-        if self.args.json {
-            let verdict = if is_missing { &Verdict::Missing } else { verdict };
-            let (listed, store) = (Some(expected.digest()), Some(checked.store.kind.name));
-            let line = json(path, verdict, listed, Some(expected), store);
-            return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
-        }
-        if is_missing && self.args.ignore_missing {
-            return Ok(());
-        }
-        self.line(path, word, cause, is_ok)
-    }
-
-    /// Something in the place of an object that was not read.
-    fn not_read(&mut self, object: Object) -> anyhow::Result<()> {
-        let Some(checked) = &mut self.store else { return Ok(()) };
-        let (path, status, word, cause) = match object {
-            Object::Passed(what) => {
-                *checked.passed.entry(what).or_default() += 1;
-                return Ok(());
-            }
-            // The run has it.
-            Object::File(_) => return Ok(()),
-            Object::Wrong(path, cause) => {
-                checked.wrong += 1;
-                (path, "failed", (Tone::Bad, "FAILED"), cause)
-            }
-            Object::Missing(path, cause) => {
-                checked.missing += 1;
-                (path, "missing", (Tone::Bad, "MISSING"), cause)
-            }
-            Object::Unreadable(error) => {
-                checked.unreadable += 1;
-                let (path, cause) = error.into_parts();
-                (path, "unreadable", (Tone::Unknown, "FAILED"), cause.to_string())
-            }
-            Object::Unverified(path, cause) => {
-                checked.unverified += 1;
-                (path, "unverified", (Tone::Unknown, "FAILED"), cause)
-            }
-            Object::Skipped(path, cause) => {
-                checked.skipped += 1;
-                (path, "skipped", (Tone::Unknown, "skipped"), cause)
-            }
-        };
-        let is_skipped = status == "skipped" && !self.args.strict;
-        if self.args.status || is_skipped && self.args.quiet.is_on() {
-            return Ok(());
-        }
-        if self.args.json {
-            let line = of_object(&path, status, &cause, Some(checked.store.kind.name));
-            return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
-        }
-        if status == "missing" && self.args.ignore_missing {
-            return Ok(());
-        }
-        self.line(&path, word, Some(cause), is_skipped)
-    }
-
-    /// A record about a place, which a message has named.
-    fn no_object(&mut self, path: &Path, status: &str, cause: &str) -> anyhow::Result<()> {
-        if !self.args.json || self.args.status {
-            return Ok(());
-        }
-        let line = of_object(path, status, cause, None);
-        self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))
+    /// The next objects are in this store.
+    fn store(&mut self, store: &Store) -> anyhow::Result<()> {
+        let mut folders = store.links().into_iter().map(|(_, to)| to).chain([store.root.clone()]);
+        folders.try_for_each(|it| self.output.spare_below(it))
     }
 
     /// Every object of a store was reported.
-    fn end_store(&mut self) -> anyhow::Result<()> {
+    fn end_store(&mut self, store: &StoreTally) -> anyhow::Result<()> {
         self.output.flush()?;
-        let Some(checked) = self.store.take() else { return Ok(()) };
-        let strict = self.args.strict;
-        self.total.add_store(&checked, strict);
-        if !(self.args.status || self.args.quiet.is_on() && checked.is_good(strict)) {
-            self.console.say(&checked.summary());
-            checked.advice().iter().for_each(|it| self.console.say(it));
+        if self.args.status || self.args.quiet.is_on() && store.is_good() {
+            return Ok(());
+        }
+        self.console.say(&store.to_string());
+        let root = shown(&store.store.root);
+        if store.wrong() > 0 {
+            let advice = store.store.kind.advice;
+            self.console.say(&format!("{root}: nothing was changed; {advice}"));
+        } else if store.missing() > 0 {
+            self.console
+                .say(&format!("{root}: --ignore-missing leaves out what was never fetched"));
         }
         Ok(())
     }
 
-    /// Writes the line about a file.
-    fn line(
-        &mut self,
-        path: &Path,
-        word: (Tone, &str),
-        cause: Option<String>,
-        is_ok: bool,
-    ) -> anyhow::Result<()> {
-        // Causes quote lists, and names that are in stores.
+    /// A directory that was not checked. A message names it, and JSON has a line.
+    fn place(&mut self, mut finding: Finding) -> anyhow::Result<()> {
+        self.output.flush()?;
+        let is_searched = finding.status == Status::Unverified && self.args.store.is_none();
+        if let Some(cause) = finding.cause.as_mut().filter(|_| is_searched)
+            && !finding.path.join(".git").exists()
+        {
+            *cause += "; `treewide sum -r` makes a list of it";
+            *cause += if self.args.recursive { "" } else { ", and -r looks for stores below it" };
+        }
+        self.console.about(&finding.path, finding.cause.as_deref().unwrap_or_default());
+        match self.args.json && !self.args.status {
+            true => self.json(&finding),
+            false => Ok(()),
+        }
+    }
+
+    fn json(&mut self, finding: &Finding) -> anyhow::Result<()> {
+        let line = json(finding);
+        self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))
+    }
+
+    /// Writes the line about a listed file, or about something in a store, if there is something to say.
+    fn finding(&mut self, finding: Finding) -> anyhow::Result<()> {
+        let (args, is_of_list) = (self.args, finding.store.is_none());
+        if is_of_list {
+            self.clues.add(&finding);
+            if is_stdin(&finding.path) && finding.bytes.is_some() {
+                // A second reading would find nothing, and blame the list.
+                let _ = self.stdin.claim("an earlier `-`");
+            }
+        }
+        let is_silent = match finding.status {
+            Status::Ok if is_of_list => args.quiet.is_on(),
+            Status::Ok => !args.verbose,
+            Status::Skipped => args.quiet.is_on() && !args.strict,
+            _ => false,
+        };
+        if args.status || is_silent {
+            return Ok(());
+        }
+        if args.json {
+            return self.json(&finding);
+        }
+        let word = match finding.status {
+            Status::Ok => (Tone::Good, "OK"),
+            Status::Failed => (Tone::Bad, "FAILED"),
+            Status::Unreadable | Status::Unverified => (Tone::Unknown, "FAILED"),
+            Status::Missing if args.ignore_missing => return Ok(()),
+            Status::Missing => (Tone::Bad, "MISSING"),
+            Status::Skipped => (Tone::Unknown, "skipped"),
+        };
+        let is_fine = match finding.status {
+            Status::Ok => true,
+            Status::Skipped => !args.strict,
+            _ => false,
+        };
+        // Causes quote lists, and names that are in stores. What is known of a listed file that is OK was in the list.
+        let cause = finding.cause.filter(|_| !is_of_list || finding.status != Status::Ok);
         let cause = cause.map_or_else(String::new, |it| format!(" ({})", shown_text(&it)));
-        let name = format!("{}: ", Listed::new(path));
-        match is_ok {
+        let name = format!("{}: ", Listed::new(&finding.path));
+        match is_fine {
             true => self.again.line(),
             false => self.again.problem(|| format!("{name}{}{cause}", word.1)),
         }
         self.output.verdict(&name, word, &cause)
-    }
-
-    fn count(&mut self, path: &Path, verdict: &Verdict, expected: Option<&Expected>) {
-        self.tally.add_verdict(verdict);
-        self.total.absent += u64::from(is_absent(verdict));
-        self.clues.add(path, verdict, expected);
-    }
-
-    /// Write the line of a listed file.
-    fn verdict(
-        &mut self,
-        path: &Path,
-        verdict: &Verdict,
-        listed: Option<&[u8]>,
-        expected: Option<&Expected>,
-    ) -> anyhow::Result<()> {
-        let is_ok = matches!(verdict, Verdict::Ok { .. });
-        if is_ok {
-            self.total.shown_by(expected.and_then(Expected::algorithm));
-        }
-        if self.args.status || is_ok && self.args.quiet.is_on() {
-            return Ok(());
-        }
-        if self.args.json {
-            let line = json(path, verdict, listed, expected, None);
-            return self.output.record(Form::Json, |to| to.write_all(line.as_bytes()));
-        }
-        let (word, cause) = match verdict {
-            Verdict::Ok { .. } => ((Tone::Good, "OK"), None),
-            Verdict::Failed { bytes, .. } => {
-                ((Tone::Bad, "FAILED"), expected.and_then(|it| it.cause(*bytes)))
-            }
-            Verdict::Unreadable(cause) => ((Tone::Unknown, "FAILED"), Some(cause.to_string())),
-            Verdict::Unverified(cause) => ((Tone::Unknown, "FAILED"), Some(cause.clone())),
-            Verdict::Missing => return Ok(()),
-        };
-        self.line(path, word, cause, is_ok)
     }
 }

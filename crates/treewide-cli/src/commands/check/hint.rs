@@ -1,22 +1,14 @@
 //! Hints at the cause when nothing is as listed: hundreds of lines that say FAILED do not name it.
 
 use std::path::{Path, PathBuf};
-use treewide_digests::{Algorithm, By, Expected};
-use treewide_files::check::{Tally, Verdict};
+use treewide_digests::check::{Finding, Status, Total};
+use treewide_digests::{Algorithm, By};
 use treewide_files::name::shown;
-
-/// Whether a listed file does not exist, and that counts.
-pub(super) fn is_absent(verdict: &Verdict) -> bool {
-    let cause = if let Verdict::Unreadable(cause) = verdict { cause.io_kind() } else { None };
-    cause == Some(std::io::ErrorKind::NotFound)
-}
 
 /// What a hint needs to know in addition to the counts.
 #[derive(Default)]
 pub(super) struct Clues {
-    /// Listed files that do not exist.
-    absent: u64,
-    /// The first of them.
+    /// The first listed file that does not exist.
     first_absent: Option<PathBuf>,
     /// A file that exists in the folder of its list.
     elsewhere: Option<PathBuf>,
@@ -25,16 +17,15 @@ pub(super) struct Clues {
 }
 
 impl Clues {
-    /// Take note of the verdict on a file.
-    pub(super) fn add(&mut self, path: &Path, verdict: &Verdict, expected: Option<&Expected>) {
-        if let (Verdict::Failed { .. }, Some(expected), None) = (verdict, expected, &self.compared)
-            && !expected.candidates().is_empty()
+    /// Take note of the verdict on a listed file.
+    pub(super) fn add(&mut self, finding: &Finding) {
+        if let (Status::Failed, Some(by), None) = (finding.status, finding.by, &self.compared)
+            && !finding.candidates.is_empty()
         {
-            self.compared = Some((expected.candidates().to_vec(), expected.by()));
+            self.compared = Some((finding.candidates.clone(), by));
         }
-        if is_absent(verdict) || matches!(verdict, Verdict::Missing) {
-            self.absent += 1;
-            self.first_absent.get_or_insert_with(|| path.to_owned());
+        if finding.is_absent || finding.status == Status::Missing {
+            self.first_absent.get_or_insert_with(|| finding.path.clone());
         }
     }
 
@@ -47,10 +38,11 @@ impl Clues {
     }
 
     /// What it may be, if no file at all is as listed; `other_mode` says how else the list may have been made.
-    pub(super) fn hint(&self, total: &Tally, other_mode: &str) -> Option<String> {
-        if total.ok > 0 {
+    pub(super) fn hint(&self, total: &Total, other_mode: &str) -> Option<String> {
+        let (lines, absent) = (&total.lines, total.absent + total.lines.missing);
+        if lines.ok > 0 {
             None
-        } else if total.failed > 0 {
+        } else if lines.failed > 0 {
             let (algorithms, by) = self.compared.as_ref()?;
             let names: Vec<_> = algorithms.iter().map(|it| it.shown()).collect();
             let names = names.join(" or as ");
@@ -71,7 +63,7 @@ impl Clues {
                 "no file has the listed digest as {names}; if no one changed them, the list may have been made \
                  {may_be}{advice}"
             ))
-        } else if self.absent > 0 && self.absent == total.checked() + total.missing {
+        } else if absent > 0 && absent == lines.checked() + lines.missing {
             let there = match &self.elsewhere {
                 Some(path) => format!("{} is there: run this in its list's folder", shown(path)),
                 None => "run this where the list was made".to_owned(),

@@ -1,94 +1,38 @@
-//! The lines of JSON that `treewide check --json` writes about listed files and about objects.
+//! The lines of JSON that `treewide check --json` writes.
 
-use std::path::Path;
-use treewide_digests::Expected;
-use treewide_files::check::Verdict;
-use treewide_files::digest;
+use treewide_digests::check::{Finding, Status};
+use treewide_digests::{Algorithm, By};
+use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
 
-/// The line about a file.
-pub(super) fn json(
-    path: &Path,
-    verdict: &Verdict,
-    listed: Option<&[u8]>,
-    about: Option<&Expected>,
-    store: Option<&str>,
-) -> String {
-    // A length alone has no digest.
-    let listed = listed.filter(|it| about.is_none() || !it.is_empty());
-    let is_listed = listed.is_some();
-    let expected = listed.map_or_else(String::new, digest::hex);
-    let put_expected = |object: &mut Object| {
-        match is_listed {
-            true => object.string("expected", &expected),
-            false => object.null("expected"),
-        };
-    };
-    let mut object = Object::about(path);
-    match verdict {
-        Verdict::Ok { bytes } => object
-            .string("status", "ok")
-            .string("digest", &expected)
-            .string("expected", &expected)
-            .number("bytes", *bytes)
-            .null("error"),
-        Verdict::Failed { bytes, found } => {
-            object.string("status", "failed");
-            match found[..] {
-                [] => object.null("digest"),
-                _ => object.string("digest", &digest::hex(found)),
-            };
-            put_expected(&mut object);
-            object.number("bytes", *bytes);
-            match about.and_then(|it| it.cause(*bytes)) {
-                Some(cause) => object.string("error", &cause),
-                None => object.null("error"),
-            }
-        }
-        Verdict::Unreadable(cause) => {
-            object.string("status", "unreadable").null("digest");
-            put_expected(&mut object);
-            object.null("bytes").string("error", &cause.to_string())
-        }
-        Verdict::Unverified(cause) => {
-            object.string("status", "unverified").null("digest");
-            put_expected(&mut object);
-            object.null("bytes").string("error", cause)
-        }
-        Verdict::Missing => object
-            .string("status", "missing")
-            .null("digest")
-            .string("expected", &expected)
-            .null("bytes")
-            .null("error"),
-    };
-    match about.and_then(Expected::algorithm) {
-        Some(algorithm) => object.string("algorithm", algorithm.name()),
-        None => object.null("algorithm"),
-    };
-    match about {
-        Some(about) => object.string("by", about.by().name()),
-        None => object.null("by"),
-    };
-    match about.and_then(Expected::size_wanted) {
-        Some(bytes) => object.number("expected_bytes", bytes),
-        None => object.null("expected_bytes"),
-    };
-    if let Some(store) = store {
-        object.string("store", store);
+/// The line about a listed file, or about something in a store.
+pub(super) fn json(finding: &Finding) -> String {
+    let mut object = Object::about(&finding.path);
+    let error = finding.cause.as_deref().filter(|_| finding.status != Status::Ok);
+    string(&mut object, "status", Some(finding.status.word()));
+    string(&mut object, "digest", finding.digest.as_deref().map(hex).as_deref());
+    string(&mut object, "expected", finding.expected.as_deref().map(hex).as_deref());
+    number(&mut object, "bytes", finding.bytes);
+    string(&mut object, "error", error);
+    string(&mut object, "algorithm", finding.algorithm.map(Algorithm::name));
+    string(&mut object, "by", finding.by.map(By::name));
+    number(&mut object, "expected_bytes", finding.expected_bytes);
+    if let Some(store) = finding.store {
+        object.string("store", store.name);
     }
     object.finish()
 }
 
-/// The line about something in the place of an object that was not read, or of a store.
-pub(super) fn of_object(path: &Path, status: &str, cause: &str, store: Option<&str>) -> String {
-    let mut object = Object::about(path);
-    object.string("status", status).null("digest").null("expected").null("bytes");
-    object.string("error", cause).null("algorithm");
-    match store {
-        Some(store) => {
-            object.string("by", "store").null("expected_bytes").string("store", store).finish()
-        }
-        None => object.null("by").null("expected_bytes").finish(),
-    }
+fn string(object: &mut Object, key: &str, value: Option<&str>) {
+    match value {
+        Some(value) => object.string(key, value),
+        None => object.null(key),
+    };
+}
+
+fn number(object: &mut Object, key: &str, value: Option<u64>) {
+    match value {
+        Some(value) => object.number(key, value),
+        None => object.null(key),
+    };
 }

@@ -1,0 +1,219 @@
+//! The operands of a check: the files that lists name and the objects of stores, one list or store after the other.
+
+use super::Check;
+use crate::algorithm::Algorithm;
+use crate::expected::Expected;
+use crate::list::List;
+use crate::store::{self, Kind, Object, Objects, Store};
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use treewide_files::check::{self, Forms, ListedFiles, Verdict};
+use treewide_files::list::Lines;
+use treewide_files::{self as files, Error, ErrorKind, Item, Other, Source};
+
+/// The events of a run over [`Operands`].
+pub type Ran = files::Event<Expected, Note>;
+
+/// Something in operands that is not a file to hash. [`Results`](super::Results) takes it.
+#[derive(Debug)]
+pub struct Note(pub(super) Said);
+
+#[derive(Debug)]
+pub(super) enum Said {
+    /// Something in this list.
+    In(PathBuf, check::Note),
+    /// The end of a list, or why no more of it can be read.
+    End(PathBuf, Result<Learnt, ErrorKind>),
+    /// The next files are objects of this store.
+    Store(Store),
+    /// Something in the place of an object.
+    Object(Object),
+    /// The end of that store.
+    StoreEnd,
+    /// A directory that is not a store, and why.
+    NoStore(PathBuf, String),
+    /// A place that may be a store or hold one, and cannot be looked at.
+    Hidden(Error),
+}
+
+/// The knowledge of a list as a whole.
+#[derive(Debug, Default)]
+pub struct Learnt {
+    /// The algorithm that its name says, by which lines were read.
+    pub by_name: Option<Algorithm>,
+    /// If it is signed, the number of its lines outside of the signed text.
+    pub signed: Option<u64>,
+}
+
+/// The files of one list or store after the other.
+pub struct Operands<'a> {
+    check: Check,
+    /// Opens standard input. `-` is its name then.
+    stdin: Option<Box<dyn FnMut() -> Result<Lines, ErrorKind> + 'a>>,
+    paths: std::vec::IntoIter<PathBuf>,
+    /// The list that is being read.
+    list: Option<(PathBuf, ListedFiles<List>)>,
+    /// The stores of the directory at hand that are still to be checked, and the objects of the first one.
+    stores: VecDeque<Result<Store, Error>>,
+    objects: Option<Objects>,
+}
+
+impl fmt::Debug for Operands<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operands").field("paths", &self.paths).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Operands<'a> {
+    /// Lists, and directories with stores.
+    pub fn new(check: Check, paths: Vec<PathBuf>) -> Self {
+        let (paths, stores) = (paths.into_iter(), VecDeque::new());
+        Self { check, stdin: None, paths, list: None, stores, objects: None }
+    }
+
+    /// Makes `-` the name of standard input: as a list, which `open` opens, and in lists, where the run must read it.
+    pub fn stdin(self, open: impl FnMut() -> Result<Lines, ErrorKind> + 'a) -> Self {
+        Self { stdin: Some(Box::new(open)), ..self }
+    }
+
+    /// Opens the list at `path`.
+    fn open(&mut self, path: &Path) -> Result<ListedFiles<List>, ErrorKind> {
+        let (lines, name) = match &mut self.stdin {
+            Some(open) if is_stdin(path) => (open()?, Path::new("")),
+            _ => (Lines::open(path).map_err(ErrorKind::open)?, path),
+        };
+        let forms = List::new(name, self.check.reading);
+        Ok(ListedFiles::new(lines, forms, self.check.ignore_missing))
+    }
+}
+
+impl Source for Operands<'_> {
+    type About = Expected;
+    type Note = Note;
+
+    fn next(&mut self) -> Option<Item<Expected, Note>> {
+        loop {
+            if let Some(objects) = &mut self.objects {
+                let strong = self.check.reading.strong;
+                return Some(match objects.next() {
+                    Some(Object::File(task)) => match weak(&task.about).filter(|_| strong) {
+                        Some(weak) => {
+                            let cause = format!("{weak} is not accepted with --strong");
+                            note(Said::Object(Object::Unverified(task.path, cause)))
+                        }
+                        None => Item::File(task),
+                    },
+                    Some(other) => note(Said::Object(other)),
+                    None => {
+                        self.objects = None;
+                        note(Said::StoreEnd)
+                    }
+                });
+            }
+            if let Some(store) = self.stores.pop_front() {
+                return Some(note(match store {
+                    Ok(store) => {
+                        self.objects = Some(store.objects());
+                        Said::Store(store)
+                    }
+                    Err(error) => Said::Hidden(error),
+                }));
+            }
+            let Some((path, list)) = &mut self.list else {
+                let path = self.paths.next()?;
+                if path.is_dir() {
+                    let Check { kind, recursive, .. } = self.check;
+                    self.stores = store::find(&path, kind, recursive).into();
+                    if self.stores.is_empty() {
+                        let why = no_store(&path, kind, recursive);
+                        return Some(note(Said::NoStore(path, why)));
+                    }
+                    continue;
+                }
+                match self.open(&path) {
+                    Ok(list) => self.list = Some((path, list)),
+                    Err(error) => return Some(note(Said::End(path, Err(error)))),
+                }
+                continue;
+            };
+            let (list_path, has_stdin) = (&*path, self.stdin.is_some());
+            let end = match list.next() {
+                // Which of them the list means no one knows.
+                Some(Item::File(file)) if is_stdin(&file.path) && is_there(&file.path) => {
+                    let cause = "could be standard input or the file of this name; list it as ./-";
+                    let (path, expected) = (file.path, Some(file.about.digest().to_vec()));
+                    let verdict = Verdict::Unverified(cause.into());
+                    let settled = check::Note::Settled { path, expected, verdict };
+                    return Some(note(Said::In(list_path.clone(), settled)));
+                }
+                Some(Item::File(mut file)) => {
+                    if has_stdin && is_stdin(&file.path) {
+                        file.kind = files::Kind::Alone;
+                        file.about.read_once();
+                    }
+                    return Some(Item::File(file));
+                }
+                Some(Item::Note(check::Note::Unreadable(error))) => Err(ErrorKind::from(error)),
+                Some(Item::Note(other)) => return Some(note(Said::In(path.clone(), other))),
+                None => Ok(()),
+            };
+            let (path, list) = self.list.take()?;
+            let learnt = Learnt { by_name: list.forms().by_name(), signed: list.forms().signed() };
+            return Some(note(Said::End(path, end.map(|()| learnt))));
+        }
+    }
+
+    fn may_wait(&self) -> bool {
+        if self.objects.is_some() || !self.stores.is_empty() {
+            return false;
+        }
+        match &self.list {
+            Some((_, list)) => list.may_wait(),
+            // What is not a regular file, standard input above all, may wait to be opened.
+            None => self.paths.as_slice().first().is_some_and(|it| !it.is_file() && !it.is_dir()),
+        }
+    }
+
+    fn bytes(item: &Item<Expected, Note>) -> usize {
+        match item {
+            Item::File(file) => List::bytes(&file.about),
+            Item::Note(Note(Said::In(_, note))) => note.bytes(),
+            Item::Note(_) => 0,
+        }
+    }
+
+    fn other(about: &mut Expected) -> Option<&mut dyn Other> {
+        List::other(about)
+    }
+}
+
+fn note(said: Said) -> Item<Expected, Note> {
+    Item::Note(Note(said))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn weak(expected: &Expected) -> Option<Algorithm> {
+    expected.candidates().iter().copied().find(|it| it.is_weak())
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// What a directory is in which no store was found.
+fn no_store(path: &Path, kind: Option<&Kind>, recursive: bool) -> String {
+    match kind {
+        Some(kind) => format!("not {}", kind.shown),
+        None if path.join(".git").exists() => {
+            "holds no store that this program knows; git fsck checks objects of git itself".into()
+        }
+        None => {
+            let what = if recursive { "there is none below it" } else { "no list" };
+            format!("not a store that this program knows, and {what}")
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The results of a run over lists and stores, in the order of the operands, and their counts.
+
+use super::Check;
+use super::finding::{Finding, Status};
+use super::operands::{Learnt, Note, Ran, Said};
+use super::stores::StoreTally;
+use super::total::Total;
+use super::wording::count;
+use crate::algorithm::Algorithm;
+use crate::expected::Expected;
+use crate::store::{Object, Store};
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::PathBuf;
+use treewide_files::check::{self, Malformed, Tally, Verdict};
+use treewide_files::name::shown;
+use treewide_files::{ErrorKind, Hashed, Task};
+
+/// The next thing that is known.
+#[derive(Debug)]
+pub enum Event {
+    /// The verdict on a listed file, or on something in a store. A file with several digests has one for each, one after the other.
+    Finding(Finding),
+    /// A directory that is not a store, or may be one and cannot be looked at.
+    Place(Finding),
+    /// A line of this list that cannot be used.
+    Malformed(PathBuf, Malformed),
+    /// Every file of a list was reported.
+    ListEnd(ListEnd),
+    /// What follows is in this store.
+    Store(Store),
+    /// Everything in it was reported.
+    StoreEnd(StoreTally),
+    /// The next result may take a while.
+    Pause,
+    /// The run was cancelled, and ends here.
+    Cancelled,
+}
+
+/// The outcome for a list.
+#[derive(Debug)]
+pub struct ListEnd {
+    /// The list.
+    pub list: PathBuf,
+    /// Its counts.
+    pub tally: Tally,
+    /// The knowledge of it as a whole; or why no more of it can be read.
+    pub end: Result<Learnt, ErrorKind>,
+}
+
+impl ListEnd {
+    /// Why nothing was verified by a list that was read to its end. `None` if something was.
+    pub fn nothing_verified(&self) -> Option<&'static str> {
+        let is_nothing = self.end.is_ok() && self.tally.checked() == 0;
+        is_nothing.then_some(if self.tally.missing > 0 {
+            "no file was verified: all that are listed are missing"
+        } else if self.tally.malformed > 0 {
+            "no file was verified: no line in it can be checked"
+        } else {
+            "no file was verified: there is no checksum line in it"
+        })
+    }
+
+    /// How the list was read.
+    pub fn remarks(&self) -> Vec<String> {
+        let Ok(learnt) = &self.end else { return Vec::new() };
+        let by_name = learnt.by_name.filter(|it| *it != Algorithm::BLAKE3);
+        let by_name = by_name.map(|algorithm| format!("{algorithm}, by the list's name"));
+        let signed = learnt.signed.map(|outside| {
+            let list = shown(&self.list);
+            let checked = "the list is signed; the signature was not checked";
+            let lines = match outside {
+                0 => String::new(),
+                _ => {
+                    format!(", and {} outside of the signed text cannot be", count(outside, "line"))
+                }
+            };
+            format!("{checked} (gpg --verify {list}){lines}")
+        });
+        by_name.into_iter().chain(signed).collect()
+    }
+
+    fn is_bad(&self) -> bool {
+        self.tally.is_cut || self.end.is_err() || self.nothing_verified().is_some()
+    }
+}
+
+/// The results of a run over [`Operands`](super::Operands).
+pub struct Results<R> {
+    run: R,
+    check: Check,
+    /// Of the list whose files are being reported.
+    list: Tally,
+    /// The store whose objects are being reported.
+    store: Option<StoreTally>,
+    total: Total,
+    /// What was not returned yet of the last event of the run.
+    ready: VecDeque<Event>,
+}
+
+impl<R> fmt::Debug for Results<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Results").field("total", &self.total).finish_non_exhaustive()
+    }
+}
+
+impl<R: Iterator<Item = Ran>> Results<R> {
+    pub(super) fn new(check: Check, run: R) -> Self {
+        let (list, store, ready) = (Tally::default(), None, VecDeque::new());
+        Self { run, check, list, store, total: Total::new(check), ready }
+    }
+
+    /// The counts of all operands so far.
+    pub fn total(&self) -> &Total {
+        &self.total
+    }
+}
+
+impl<R: Iterator<Item = Ran>> Iterator for Results<R> {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            let event = self.run.next()?;
+            self.ready(event);
+        }
+    }
+}
+
+impl<R> Results<R> {
+    /// Counts what the run has returned, and makes events of it.
+    fn ready(&mut self, ran: Ran) {
+        let event = match ran {
+            Ran::File(Task { path, about, .. }, result) if self.store.is_some() => {
+                return self.object(path, about, result);
+            }
+            Ran::File(Task { path, about, .. }, result) => {
+                return self.listed(path, about, result);
+            }
+            Ran::Note(Note(said)) => match said {
+                Said::In(_, check::Note::Settled { path, expected, verdict }) => {
+                    self.list.add_verdict(&verdict);
+                    let finding = Finding::new(path, verdict, expected, None, None);
+                    self.total.absent += u64::from(finding.is_absent);
+                    Event::Finding(finding)
+                }
+                Said::In(list, check::Note::Malformed(line)) => {
+                    self.list.add_malformed(&line);
+                    Event::Malformed(list, line)
+                }
+                Said::In(list, check::Note::Unreadable(error)) => self.end(list, Err(error.into())),
+                Said::End(list, end) => self.end(list, end),
+                Said::Store(store) => {
+                    self.store = Some(StoreTally::new(store.clone(), self.check));
+                    Event::Store(store)
+                }
+                Said::Object(object) => return self.not_read(object),
+                Said::StoreEnd => {
+                    let Some(store) = self.store.take() else { return };
+                    self.total.add_store(&store);
+                    Event::StoreEnd(store)
+                }
+                Said::NoStore(path, why) => self.place(path, Status::Unverified, why),
+                Said::Hidden(error) => {
+                    let (path, cause) = error.into_parts();
+                    self.place(path, Status::Unreadable, cause.to_string())
+                }
+            },
+            Ran::Pause => Event::Pause,
+            Ran::Cancelled => Event::Cancelled,
+        };
+        self.ready.push_back(event);
+    }
+
+    /// A file that a list names.
+    fn listed(&mut self, path: PathBuf, about: Expected, result: Result<Hashed, ErrorKind>) {
+        let verdicts = about.verdicts(result, self.check.ignore_missing);
+        // A file counts once: it is OK if it has all digests that follow each other.
+        let is_bad = |(_, it): &(Expected, Verdict)| !matches!(it, Verdict::Ok { .. });
+        let counted = verdicts.iter().position(is_bad).unwrap_or(0);
+        for (at, (about, verdict)) in verdicts.into_iter().enumerate() {
+            if at == counted {
+                self.list.add_verdict(&verdict);
+            }
+            let expected = Some(about.digest().to_vec());
+            let finding = Finding::new(path.clone(), verdict, expected, Some(&about), None);
+            self.total.absent += u64::from(at == counted && finding.is_absent);
+            if finding.status == Status::Ok {
+                self.total.shown_by(finding.algorithm);
+            }
+            self.ready.push_back(Event::Finding(finding));
+        }
+    }
+
+    fn end(&mut self, list: PathBuf, end: Result<Learnt, ErrorKind>) -> Event {
+        let end = ListEnd { list, tally: std::mem::take(&mut self.list), end };
+        self.total.add(&end.tally, end.is_bad());
+        Event::ListEnd(end)
+    }
+
+    /// An object that was to be read.
+    fn object(&mut self, path: PathBuf, about: Expected, result: Result<Hashed, ErrorKind>) {
+        let Some(store) = &mut self.store else { return };
+        let kind = store.store.kind;
+        for (about, verdict) in about.verdicts(result, false) {
+            let expected = Some(about.digest().to_vec());
+            let mut finding =
+                Finding::new(path.clone(), verdict, expected, Some(&about), Some(kind));
+            if finding.is_absent && !kind.is_complete() {
+                // Another program may remove an object of a store at any time.
+                store.pass("object that vanished");
+                continue;
+            }
+            if finding.is_absent {
+                // A bag says what belongs to it.
+                (finding.status, finding.cause) = (Status::Missing, None);
+            }
+            store.add(&finding);
+            self.ready.push_back(Event::Finding(finding));
+        }
+    }
+
+    /// Something in the place of an object that was not to be read.
+    fn not_read(&mut self, object: Object) {
+        let Some(store) = &mut self.store else { return };
+        let (path, status, cause, is_place) = match object {
+            Object::Passed(what) => return store.pass(what),
+            // The run has it.
+            Object::File(_) => return,
+            Object::Wrong(path, cause) => (path, Status::Failed, cause, false),
+            Object::Missing(path, cause) => (path, Status::Missing, cause, false),
+            Object::Unreadable(error) => {
+                let (path, cause) = error.into_parts();
+                (path, Status::Unreadable, cause.to_string(), true)
+            }
+            Object::Unverified(path, cause) => (path, Status::Unverified, cause, false),
+            Object::Skipped(path, cause) => (path, Status::Skipped, cause, false),
+        };
+        store.add_unread(status, is_place);
+        let finding = Finding::unread(path, status, cause, Some(store.store.kind));
+        self.ready.push_back(Event::Finding(finding));
+    }
+
+    fn place(&mut self, path: PathBuf, status: Status, cause: String) -> Event {
+        self.total.add_place(status);
+        Event::Place(Finding::unread(path, status, cause, None))
+    }
+}

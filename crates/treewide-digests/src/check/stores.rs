@@ -1,0 +1,201 @@
+//! The counts of one store, and the line that says them.
+
+use super::Check;
+use super::finding::{Finding, Status};
+use super::total::Counts;
+use super::wording::{by, count, size};
+use crate::algorithm::Algorithm;
+use crate::store::Store;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::PathBuf;
+use treewide_files::name::shown;
+
+/// The counts of a store.
+#[derive(Clone, Debug)]
+pub struct StoreTally {
+    /// The store.
+    pub store: Store,
+    check: Check,
+    pub(super) counts: Counts,
+    bytes: u64,
+    /// Places in it that could not be looked at. They count as unreadable.
+    places: u64,
+    algorithms: Vec<Algorithm>,
+    /// The files of a bag, which several manifests list, and whether all say that they are right.
+    listed: HashMap<PathBuf, bool>,
+    /// What was passed over, and how often.
+    passed: BTreeMap<&'static str, u64>,
+}
+
+impl StoreTally {
+    pub(super) fn new(store: Store, check: Check) -> Self {
+        Self {
+            store,
+            check,
+            counts: Counts::default(),
+            bytes: 0,
+            places: 0,
+            algorithms: Vec::new(),
+            listed: HashMap::new(),
+            passed: BTreeMap::new(),
+        }
+    }
+
+    /// Counts an object that was to be read, or a file of a bag by one of its manifests.
+    pub(super) fn add(&mut self, finding: &Finding) {
+        let is_ok = finding.status == Status::Ok;
+        if self.store.kind.is_complete() {
+            match self.listed.entry(finding.path.clone()) {
+                Entry::Vacant(it) => {
+                    it.insert(is_ok);
+                }
+                // One manifest found it right, and this one does not.
+                Entry::Occupied(mut it) if *it.get() && !is_ok => {
+                    it.insert(false);
+                    *self.counts.at(Status::Ok) -= 1;
+                }
+                Entry::Occupied(it) => {
+                    if *it.get() {
+                        self.by(finding.algorithm);
+                    }
+                    return;
+                }
+            }
+        }
+        *self.counts.at(finding.status) += 1;
+        self.bytes += finding.bytes.unwrap_or(0);
+        if is_ok {
+            self.by(finding.algorithm);
+        }
+    }
+
+    /// Counts something that was not to be read; `is_place` says that it is not an object.
+    pub(super) fn add_unread(&mut self, status: Status, is_place: bool) {
+        *self.counts.at(status) += 1;
+        self.places += u64::from(is_place);
+    }
+
+    /// Counts something that was passed over.
+    pub(super) fn pass(&mut self, what: &'static str) {
+        *self.passed.entry(what).or_default() += 1;
+    }
+
+    fn by(&mut self, algorithm: Option<Algorithm>) {
+        self.algorithms.extend(algorithm.filter(|it| !self.algorithms.contains(it)));
+    }
+
+    /// How many are not what their names say, or are missing and should not be.
+    pub(super) fn differ(&self) -> u64 {
+        self.wrong() + self.missing()
+    }
+
+    /// How many are not what their names say.
+    pub fn wrong(&self) -> u64 {
+        self.counts.of(Status::Failed)
+    }
+
+    /// How many are missing and should not be.
+    pub fn missing(&self) -> u64 {
+        if self.check.ignore_missing { 0 } else { self.counts.of(Status::Missing) }
+    }
+
+    /// Whether nothing is wrong; if that is strict, nothing was skipped either.
+    pub fn is_good(&self) -> bool {
+        let unknown = self.counts.of(Status::Unreadable) + self.counts.of(Status::Unverified);
+        self.differ() + unknown == 0 && !self.is_undetermined()
+    }
+
+    /// Whether something that was skipped is all there is, or counts.
+    pub(super) fn is_undetermined(&self) -> bool {
+        let is_all = self.counts.of(Status::Ok) == 0;
+        self.counts.of(Status::Skipped) > 0 && (self.check.strict || is_all)
+    }
+}
+
+/// Such as `models: an Ollama store: 214 objects (96.3 GiB), 213 are what their names say, 1 FAILED; 2 unfinished downloads passed
+/// over; not checked: whether all objects are there`.
+impl fmt::Display for StoreTally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_bag = self.store.kind.is_complete();
+        let [ok, unreadable, unverified, skipped] =
+            [Status::Ok, Status::Unreadable, Status::Unverified, Status::Skipped]
+                .map(|it| self.counts.of(it));
+        let objects = ok + self.wrong() + unreadable - self.places + unverified;
+        let noun = if is_bag { "file" } else { "object" };
+        write!(f, "{}: {}", shown(&self.store.root), self.store.kind.shown)?;
+        if objects == 0 {
+            f.write_str(": nothing to check")?;
+        } else {
+            let counted = count(objects, noun);
+            let ok_of_all = if ok == objects { String::new() } else { format!(", {ok}") };
+            let are = if ok == 1 { "is" } else { "are" };
+            let named = match (is_bag, ok) {
+                (false, 1) => "what its name says",
+                (false, _) => "what their names say",
+                (true, _) => "as the manifests say",
+            };
+            let by = match self.algorithms == [Algorithm::BLAKE3] {
+                true => ", by BLAKE3".into(),
+                false => by(&self.algorithms),
+            };
+            let bytes = size(self.bytes);
+            write!(f, ": {counted} ({bytes}){ok_of_all} {are} {named}{by}")?;
+        }
+        for (number, word) in [
+            (self.wrong(), "FAILED"),
+            (self.missing(), "MISSING"),
+            (unreadable, "could not be read"),
+            (unverified, "not verified"),
+            (skipped, "skipped"),
+        ] {
+            if number > 0 {
+                write!(f, ", {number} {word}")?;
+            }
+        }
+        let missing = self.counts.of(Status::Missing);
+        if missing > self.missing() {
+            write!(f, "; {} ignored", count(missing, &format!("missing {noun}")))?;
+        }
+        for (what, number) in self.passed.iter().filter(|(what, _)| !what.is_empty()) {
+            write!(f, "; {} passed over", counted(*number, what))?;
+        }
+        for (place, to) in self.store.links() {
+            write!(f, "; {} leads to {}", shown(&place), shown(&to))?;
+        }
+        match self.store.kind.followed {
+            _ if is_bag || objects == 0 => Ok(()),
+            "" => f.write_str("; not checked: whether all objects are there"),
+            followed => {
+                // What was not understood may name more.
+                let all = if unverified + skipped == 0 { " all" } else { "" };
+                write!(f, "; looked for{all} objects that {followed} name")
+            }
+        }
+    }
+}
+
+/// Counts the first noun of a phrase: `2 objects named by xetHash`.
+fn counted(number: u64, what: &str) -> String {
+    let end = [" named", " of "].iter().filter_map(|it| what.find(it)).min().unwrap_or(what.len());
+    let (noun, rest) = what.split_at(end);
+    format!("{}{rest}", count(number, noun))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_makes_a_plural_of_the_noun() {
+        for (number, what, text) in [
+            (2, "unfinished download", "2 unfinished downloads"),
+            (1, "list of links", "1 list of links"),
+            (2, "list of links", "2 lists of links"),
+            (2, "object named by xetHash", "2 objects named by xetHash"),
+        ] {
+            assert_eq!(counted(number, what), text);
+        }
+    }
+}

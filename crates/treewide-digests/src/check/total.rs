@@ -1,0 +1,172 @@
+//! The counts of all lists and stores, the verdict on them, and the line that says them.
+
+use super::Check;
+use super::finding::Status;
+use super::stores::StoreTally;
+use super::wording::{by, count};
+use crate::algorithm::Algorithm;
+use std::fmt;
+use treewide_files::check::Tally;
+
+/// Numbers of files and objects by their status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([u64; Status::ALL.len()]);
+
+impl Counts {
+    /// How many have this status.
+    pub fn of(&self, status: Status) -> u64 {
+        self.0[status as usize]
+    }
+
+    pub(super) fn at(&mut self, status: Status) -> &mut u64 {
+        &mut self.0[status as usize]
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(it, more)| *it += more);
+    }
+}
+
+/// The counts of all lists and stores.
+#[derive(Clone, Debug)]
+pub struct Total {
+    check: Check,
+    /// Counts of all lists.
+    pub lines: Tally,
+    /// Listed files that could not be read because they do not exist.
+    pub absent: u64,
+    /// Lists that could not be read, seem to be cut off, or by which nothing was verified.
+    bad_lists: u64,
+    /// Lists that were read to their end, or were to be.
+    lists: u64,
+    /// Of all stores, and of directories that are not stores.
+    in_stores: Counts,
+    stores: u64,
+    /// Stores in which nothing is wrong, and something was skipped that counts.
+    undetermined_stores: u64,
+    /// The algorithms by which files are as listed.
+    algorithms: Vec<Algorithm>,
+}
+
+impl Total {
+    pub(super) fn new(check: Check) -> Self {
+        Self {
+            check,
+            lines: Tally::default(),
+            absent: 0,
+            bad_lists: 0,
+            lists: 0,
+            in_stores: Counts::default(),
+            stores: 0,
+            undetermined_stores: 0,
+            algorithms: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, list: &Tally, is_bad: bool) {
+        self.lines.ok += list.ok;
+        self.lines.failed += list.failed;
+        self.lines.unreadable += list.unreadable;
+        self.lines.unverified += list.unverified;
+        self.lines.missing += list.missing;
+        self.lines.malformed += list.malformed;
+        self.bad_lists += u64::from(is_bad);
+        self.lists += 1;
+    }
+
+    /// A store was checked.
+    pub(super) fn add_store(&mut self, store: &StoreTally) {
+        self.in_stores.add(&store.counts);
+        self.stores += 1;
+        self.undetermined_stores += u64::from(store.differ() == 0 && store.is_undetermined());
+    }
+
+    /// A directory was not a store, or could not be looked at.
+    pub(super) fn add_place(&mut self, status: Status) {
+        *self.in_stores.at(status) += 1;
+    }
+
+    /// A file is as listed by this algorithm.
+    pub(super) fn shown_by(&mut self, algorithm: Option<Algorithm>) {
+        self.algorithms.extend(algorithm.filter(|it| !self.algorithms.contains(it)));
+    }
+
+    /// How many files and objects have each status. A file with several digests counts once.
+    pub fn counts(&self) -> Counts {
+        let Tally { ok, failed, unreadable, unverified, missing, .. } = self.lines;
+        let mut counts = Counts([ok, failed, unreadable, unverified, missing, 0]);
+        counts.add(&self.in_stores);
+        counts
+    }
+
+    /// Whether there were stores, and no object in them that could be checked.
+    pub fn is_nothing_known(&self) -> bool {
+        self.stores > 0 && self.in_stores.of(Status::Ok) + self.wrong_in_stores() == 0
+    }
+
+    fn wrong_in_stores(&self) -> u64 {
+        let missing = self.in_stores.of(Status::Missing);
+        let missing = if self.check.ignore_missing { 0 } else { missing };
+        self.in_stores.of(Status::Failed) + missing
+    }
+
+    /// Whether there was a list.
+    pub fn has_lists(&self) -> bool {
+        self.lists > 0
+    }
+
+    /// Whether it is known of everything if it is as recorded. As `verify` has it for the same event: a file that is gone differs, and
+    /// one that cannot be read is undetermined.
+    pub fn is_certain(&self) -> bool {
+        let lines = &self.lines;
+        let undetermined = u64::from(self.is_nothing_known()) + lines.unreadable - self.absent
+            + lines.unverified
+            + self.bad_lists
+            + self.in_stores.of(Status::Unreadable)
+            + self.in_stores.of(Status::Unverified)
+            + self.undetermined_stores;
+        let has_checked = self.lists + self.stores > 0;
+        has_checked && undetermined == 0 && !(self.check.strict && lines.malformed > 0)
+    }
+
+    /// Whether something is not as recorded.
+    pub fn differs(&self) -> bool {
+        self.lines.failed + self.absent + self.wrong_in_stores() > 0
+    }
+
+    /// Whether everything is as recorded, and that is certain.
+    pub fn is_good(&self) -> bool {
+        self.is_certain() && !self.differs()
+    }
+}
+
+/// Of lists, such as `4 files checked: 1 OK, 1 FAILED, 1 missing, 1 could not be read; 2 malformed lines; 1 list failed`.
+impl fmt::Display for Total {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = &self.lines;
+        write!(f, "{} checked: {} OK", count(lines.checked(), "file"), lines.ok)?;
+        if lines.ok > 0 {
+            f.write_str(&by(&self.algorithms))?;
+        }
+        for (number, what) in [
+            (lines.failed, "FAILED"),
+            (self.absent, "missing"),
+            (lines.unreadable - self.absent, "could not be read"),
+            (lines.unverified, "not verified"),
+        ] {
+            if number > 0 {
+                write!(f, ", {number} {what}")?;
+            }
+        }
+        if lines.missing > 0 {
+            write!(f, "; {} ignored", count(lines.missing, "missing file"))?;
+        }
+        if lines.malformed > 0 {
+            write!(f, "; {}", count(lines.malformed, "malformed line"))?;
+        }
+        if self.bad_lists > 0 {
+            write!(f, "; {} failed", count(self.bad_lists, "list"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Numbers and names in summaries.
+
+use crate::algorithm::Algorithm;
+use unit_prefix::NumberPrefix;
+
+/// `1 line`, `2 lines`.
+pub(super) fn count(number: u64, singular: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {singular}{plural}")
+}
+
+/// `15 B`, `1.46 KiB`.
+pub(super) fn size(bytes: u64) -> String {
+    match NumberPrefix::binary(bytes as f64) {
+        NumberPrefix::Standalone(_) => format!("{bytes} B"),
+        NumberPrefix::Prefixed(prefix, number) => format!("{number:.2} {prefix}B"),
+    }
+}
+
+/// By which algorithms, unless that is BLAKE3 alone: `, by SHA-256 and MD5 (MD5 proves nothing against intent)`.
+pub(super) fn by(algorithms: &[Algorithm]) -> String {
+    if algorithms.iter().all(|it| *it == Algorithm::BLAKE3) {
+        return String::new();
+    }
+    let names = |weak: bool| {
+        let of = algorithms.iter().filter(|it| it.is_weak() || !weak);
+        let names: Vec<_> = of.map(|it| it.shown()).collect();
+        match names.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        }
+    };
+    let weak = algorithms.iter().filter(|it| it.is_weak()).count();
+    let prove = if weak == 1 { "proves" } else { "prove" };
+    match weak {
+        0 => format!(", by {}", names(false)),
+        _ if weak == algorithms.len() => {
+            format!(", by {}, which {prove} nothing against intent", names(false))
+        }
+        _ => format!(", by {} ({} {prove} nothing against intent)", names(false), names(true)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_names_algorithms_and_their_weakness() {
+        use Algorithm as A;
+        for (algorithms, text) in [
+            (&[][..], ""),
+            (&[A::BLAKE3], ""),
+            (&[A::SHA256], ", by SHA-256"),
+            (&[A::BLAKE3, A::SHA256], ", by BLAKE3 and SHA-256"),
+            (&[A::MD5], ", by MD5, which proves nothing against intent"),
+            (&[A::BLAKE3, A::SHA256, A::SHA512], ", by BLAKE3, SHA-256 and SHA-512"),
+            (&[A::MD5, A::SHA1], ", by MD5 and SHA-1, which prove nothing against intent"),
+            (&[A::SHA256, A::MD5], ", by SHA-256 and MD5 (MD5 proves nothing against intent)"),
+        ] {
+            assert_eq!(by(algorithms), text);
+        }
+    }
+}
