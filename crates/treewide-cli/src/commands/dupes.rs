@@ -16,14 +16,13 @@ use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::terminal::Form;
-use crate::shell::usage::wrong_value;
 use crate::shell::wording::count;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::path::PathBuf;
 use treewide_files::digest::hex;
 use treewide_files::list::json::{Object, quoted};
-use treewide_files::name::{Listed, shown};
+use treewide_files::name::Listed;
 use treewide_manifest::found::{Found, Group, Kind, Member, Root};
 use treewide_manifest::{Dupes, Evidence};
 
@@ -95,7 +94,7 @@ pub(crate) struct DupesArgs {
 
     /// Write paths alone, each with a zero byte after it, and one more after each group
     ///
-    /// Those of folders end in `/`. A list without an index needs --verify.
+    /// Those of folders end in `/`. Files of lists are verified, by metadata if --verify does not say more.
     #[arg(short = '0', long, help_heading = "Output", conflicts_with_all = ["fclones", "similar"])]
     null: bool,
 
@@ -161,14 +160,6 @@ impl DupesArgs {
                 outcome = Outcome::SomeFailed;
             }
         }
-        if self.null {
-            found.are_here("so its names are not paths")?;
-            if let Some(root) = found.roots().iter().find(|it| !self.knows_paths(it)) {
-                let cause =
-                    "its names may be those of other files here, as it has no index; add --verify";
-                return Err(wrong_value(format!("{}: {cause}", shown(root.path()))).into());
-            }
-        }
         let summary = self.summary(&found);
         let end = self.json.then(|| summary_json(&found));
         match self.fclones {
@@ -184,9 +175,10 @@ impl DupesArgs {
         Ok(outcome)
     }
 
-    /// Whether recorded files are looked at again. For fclones, those of lists always are.
+    /// Whether recorded files are looked at again. Those of lists always are for programs that remove files.
     fn verifies(&self) -> bool {
-        self.verify.is_some() || (self.fclones && self.operands.iter().any(|it| !it.is_dir()))
+        let acts = self.fclones || self.null;
+        self.verify.is_some() || (acts && self.operands.iter().any(|it| !it.is_dir()))
     }
 
     /// Whether the names of an operand are paths of its files here, as far as is known.

@@ -48,7 +48,7 @@ fn dupes_lists_groups_and_says_how_they_are_known() {
     folder
         .treewide("dupes -q -0 one.b3 two.b3")
         .run()
-        .fails(2, &["one.b3: the directory that it is of is not here, so its names are not paths"]);
+        .fails(2, &["one.b3: the directory that it is of is not here, so nothing can be verified"]);
     folder
         .treewide("dupes --verify one.b3")
         .run()
@@ -475,10 +475,7 @@ fn names_of_a_list_are_those_here_before_those_of_a_directory_of_its_name() {
     folder.write("d/a", "same");
     folder.write("d/b", "same");
     folder.treewide("sum -q d/a d/b -o d.b3").run().fails(0, &[]);
-    let cause =
-        "d.b3: its names may be those of other files here, as it has no index; add --verify";
-    folder.treewide("dupes -q -0 d.b3").run().fails(2, &[cause]);
-    folder.treewide("dupes -q -0 --verify d.b3").run().succeeds_with("d/a\0d/b\0\0");
+    folder.treewide("dupes -q -0 d.b3").run().succeeds_with("d/a\0d/b\0\0");
 }
 
 #[test]
@@ -647,7 +644,7 @@ fn dupes_and_missing_look_for_the_directory_of_a_list() {
     folder
         .treewide("dupes -0 lists/t.b3")
         .run()
-        .fails(2, &["so its names are not paths; name it with --root"]);
+        .fails(2, &["so nothing can be verified; name it with --root"]);
     fs::create_dir(folder.join("disk")).unwrap();
     fs::rename(folder.join("t"), folder.join("disk/t")).unwrap();
     let ended = folder.treewide("missing --root disk lists/t.b3 disk").run();

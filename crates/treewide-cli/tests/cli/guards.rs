@@ -335,6 +335,25 @@ fn directory_whose_listing_fails_is_not_empty() {
     assert_eq!(case.folder.read("S"), sums);
 }
 
+/// As a file system answers whose store has lost the blocks of a file.
+#[test]
+fn file_that_is_listed_and_cannot_be_opened_is_not_gone() {
+    let case = Case::new();
+    let library = match refuser(&case.folder) {
+        Ok(library) => library,
+        Err(cause) => return skip("files that cannot be opened", cause),
+    };
+    let before = case.pair();
+    for command in ["verify p.b3 t", "update --full p.b3 t"] {
+        // Files that a walk found are opened with O_NOFOLLOW; ENOENT is the error.
+        let program = case.folder.treewide(command).env("LD_PRELOAD", &library);
+        let ended = program.env("REFUSE", "257:2:2:20000").run();
+        ended.fails(3, &["1 unreadable"]);
+        assert!(ended.text().contains("is in its directory, and cannot be read"), "{ended:?}");
+        assert!(case.pair()[0] == before[0], "{command}");
+    }
+}
+
 #[test]
 fn update_never_mends_a_damaged_index_by_a_bad_digest() {
     type Edit = fn(&str) -> String;

@@ -140,7 +140,7 @@ impl<'a> Judge<'a> {
                         });
                     }
                 }
-                Err(error) if is_last || !is_change(&error) => return Err(error),
+                Err(error) if is_last || !is_change(&error) => return Err(if_gone(error, task)),
                 Err(_) => {}
             }
             hashed = again(options, alone, task);
@@ -360,6 +360,16 @@ fn hash_of(digest: Digest) -> [u8; OUT_LEN] {
 fn found_by_others(task: &Task<About>) -> Also {
     let all = task.about.also.iter().flat_map(|it| it.digests());
     all.filter(|(algorithm, _)| *algorithm != Algorithm::BLAKE3).cloned().collect()
+}
+
+/// The error, or another one if it says that a file is gone which is still there: some file systems say so of a lost block.
+fn if_gone(error: ErrorKind, task: &Task<About>) -> ErrorKind {
+    match Judge::is_gone(&error) && Stamp::at(&task.path, false).is_ok() {
+        true => {
+            ErrorKind::Other(format!("is in its directory, and cannot be read: {error}").into())
+        }
+        false => error,
+    }
 }
 
 /// Whether the error says that someone changes the file.
