@@ -4,6 +4,7 @@ use crate::digest::{Digest, Extent};
 use crate::error::{Error, ErrorKind};
 use crate::long_path;
 use crate::options::{Hashed, Options};
+use crate::spare::Taken;
 use crate::stamp::Stamp;
 use crate::task::{Kind, Next, Other};
 use std::fs::File;
@@ -11,9 +12,10 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 use treewide::Hasher;
 
-/// Another thread finds the BLAKE3 digest of pieces of at least this many bytes. A guess: handing one over takes a twentieth of the time
-/// that its SHA-256 takes.
+/// Another thread that is idle finds the BLAKE3 digest of pieces of at least this many bytes, of files of at least `LONG`. Guesses: pieces
+/// have 512 KiB as a rule (`results/zen5-2vcpu/digests.md#blake3-and-sha-256-in-one-read`).
 const HANDED_OVER: usize = 256 << 10;
+const LONG: u64 = 4 << 20;
 
 /// A file whose bytes are all in memory, as often as `other` asks for them.
 pub(crate) fn feed_bytes(bytes: &[u8], other: &mut dyn Other) {
@@ -158,23 +160,31 @@ impl Options {
         other: &mut dyn Other,
         is_counted: bool,
     ) -> Result<u64, ErrorKind> {
-        let has_threads = self.most_threads() > 1;
-        if hasher.is_none() {
-            other.lend(self.spare());
-        }
-        let each = |more: &[u8]| match hasher.as_mut() {
-            Some(hasher) if has_threads && more.len() >= HANDED_OVER => {
-                rayon::join(|| other.update(more), || hasher.update(more));
-            }
-            hasher => {
-                hasher.map(|it| it.update(more));
-                other.update(more);
-            }
-        };
         let options = self.watched(|bytes| {
             self.has_hashed_by_one(if is_counted { bytes } else { 0 });
         });
-        Ok(options.read_in_order(file, path, each)?.bytes())
+        let Some(hasher) = hasher else {
+            other.lend(self.spare());
+            return Ok(options.read_in_order(file, path, |more| other.update(more))?.bytes());
+        };
+        let mut taken = None;
+        let each = |more: &[u8]| {
+            taken =
+                taken.take().filter(|it: &Taken| !it.is_missed()).or_else(|| self.spare().take());
+            if taken.is_some() && more.len() >= HANDED_OVER {
+                rayon::join(|| other.update(more), || hasher.update(more));
+            } else {
+                other.update(more);
+                hasher.update(more);
+            }
+        };
+        let read = || options.read_in_order(file, path, each);
+        // On a thread of the pool, `join` waits for no other one to wake up.
+        let is_long = file.metadata()?.len() >= LONG;
+        let is_in_pool =
+            is_long && (2..=rayon::current_num_threads()).contains(&self.most_threads());
+        let report = if is_in_pool { rayon::scope(|_| read()) } else { read() };
+        Ok(report?.bytes())
     }
 
     /// Reads a file as often as `other` asks for its bytes. Returns how many there are. Progress counts them once, and not at all if
