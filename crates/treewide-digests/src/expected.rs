@@ -137,6 +137,44 @@ impl Expected {
         std::iter::once((self, verdict)).chain(verdicts).collect()
     }
 
+    /// The algorithms by which digests are to be found so that [`judge`](Self::judge) has a verdict. Empty if there can be none, as for a
+    /// BLAKE3 digest that does not have 32 bytes.
+    pub fn algorithms(&self) -> Vec<Algorithm> {
+        let mut all: Vec<_> = self.of_its_length().collect();
+        all.extend(self.others.iter().flat_map(Self::algorithms));
+        all
+    }
+
+    fn of_its_length(&self) -> impl Iterator<Item = Algorithm> {
+        self.candidates.iter().copied().filter(|it| it.digest_len() == self.digest.len())
+    }
+
+    /// The verdict on each digest that the file should have, from digests of the file that were found by a [`Wanted`](crate::Wanted).
+    pub fn judge(mut self, bytes: u64, found: &[(Algorithm, Vec<u8>)]) -> Vec<(Self, Verdict)> {
+        let others = std::mem::take(&mut self.others);
+        let others = others.into_iter().flat_map(|it| it.judge(bytes, found));
+        let has_other_size = self.size.is_some_and(|it| it != bytes);
+        self.has_other_size = Some(has_other_size);
+        // A length alone, which is right: the digest is in another line.
+        if self.candidates.is_empty() && !has_other_size {
+            return others.collect();
+        }
+        for algorithm in self.of_its_length().collect::<Vec<_>>() {
+            self.found.extend(found.iter().find(|(it, _)| *it == algorithm).cloned());
+        }
+        let first = self.found.first().map(|it| it.1.clone());
+        let verdict = match first {
+            _ if has_other_size => Verdict::Failed { bytes, found: first.unwrap_or_default() },
+            None => Verdict::Unverified(format!(
+                "digest of {} bytes, which only `treewide check` compares",
+                self.digest.len()
+            )),
+            Some(_) if self.found.iter().any(|(_, it)| self.is(it)) => Verdict::Ok { bytes },
+            Some(found) => Verdict::Failed { bytes, found },
+        };
+        std::iter::once((self, verdict)).chain(others).collect()
+    }
+
     /// Leaves the first candidate alone, because the file is a stream, which can be read only once.
     pub fn read_once(&mut self) {
         self.candidates.truncate(1);

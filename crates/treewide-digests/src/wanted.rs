@@ -72,6 +72,11 @@ impl Wanted {
         &self.found
     }
 
+    /// The algorithms.
+    pub fn algorithms(&self) -> &[Algorithm] {
+        &self.algorithms
+    }
+
     fn wants_blake3(&self) -> bool {
         self.algorithms.contains(&Algorithm::BLAKE3)
     }

@@ -278,6 +278,8 @@ impl<A> Line<A> {
 /// The files of a list, found line by line.
 pub struct ListedFiles<F: Forms = Check> {
     forms: F,
+    /// What names are relative to; empty for the current directory.
+    folder: PathBuf,
     ignore_missing: bool,
     lines: Lines,
     /// The number of the line that was read last, and whether it has no end.
@@ -300,6 +302,7 @@ impl<F: Forms> ListedFiles<F> {
     pub fn new(lines: Lines, forms: F, ignore_missing: bool) -> Self {
         Self {
             forms,
+            folder: PathBuf::new(),
             ignore_missing,
             lines,
             at: (0, false),
@@ -309,6 +312,11 @@ impl<F: Forms> ListedFiles<F> {
         }
     }
 
+    /// Lets names be relative to this folder, with which their paths begin then.
+    pub fn relative_to(self, folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), ..self }
+    }
+
     /// The forms of its lines, and their knowledge of the list so far.
     pub fn forms(&self) -> &F {
         &self.forms
@@ -316,7 +324,7 @@ impl<F: Forms> ListedFiles<F> {
 
     fn file(&self, line: Line<F::About>, is_endless: bool) -> Item<F::About, Note> {
         let Line { entry, extent, about, .. } = line;
-        let found = entry.find();
+        let found = entry.find_in(&self.folder);
         let Entry { name, digest: expected, .. } = entry;
         match found {
             // A name that is cut off is another name, as a rule that of a file that does not exist.

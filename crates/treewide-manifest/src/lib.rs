@@ -88,6 +88,7 @@ pub mod found {
 pub mod machine {
     pub use crate::keep::draft::{Draft, is_list, is_own_list};
     pub use crate::keep::places::{Places, manifest_at};
+    pub use crate::run::against::{Against, Compared};
     pub use crate::run::diff::diff;
     pub use crate::run::guard::Limit;
     pub use crate::run::update::{Made, Update};

@@ -1,5 +1,6 @@
 //! Runs: a manifest and a tree next to each other, and the verdict on each path.
 
+pub(crate) mod against;
 pub(crate) mod diff;
 pub(crate) mod guard;
 pub(crate) mod join;

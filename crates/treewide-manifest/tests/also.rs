@@ -7,10 +7,15 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use treewide_digests::Algorithm;
+use treewide_digests::check::{Finding, Status};
+use treewide_digests::{Algorithm, List, Reading};
+use treewide_files::check::ListedFiles;
+use treewide_files::digest::hex;
+use treewide_files::list::Lines;
+use treewide_files::{Item, Source};
 use treewide_manifest::also;
 use treewide_manifest::journal::is_left;
-use treewide_manifest::machine::{Draft, Made, Update};
+use treewide_manifest::machine::{Against, Draft, Made, Update};
 use treewide_manifest::record::{FileRecord, What};
 use treewide_manifest::{Error, Globs, Loss, Manifest, Options, Outboards, Rules, index_path};
 
@@ -248,4 +253,65 @@ fn outboards_are_made_as_well() {
     made.draft.appear().unwrap();
     assert!(has(&tree, "a", b"1", &[SHA256]) && has(&tree, "long", &long(3 << 20), &[SHA256]));
     assert!(outboards.path_of(treewide::hash(&long(3 << 20)).as_bytes()).exists());
+}
+
+/// The digests of a list that has these files.
+fn against(algorithm: Algorithm, files: &[(&str, &[u8])]) -> Against {
+    let line = |(name, content): &(&str, &[u8])| {
+        format!("{} ({name}) = {}\n", algorithm.tag().unwrap(), hex(&expected(content, algorithm)))
+    };
+    let text: String = files.iter().map(line).collect();
+    let lines = Lines::new(std::io::Cursor::new(text.into_bytes()), false).unwrap();
+    let list = List::new("LIST".as_ref(), Reading::default());
+    let (mut listed, mut against) = (ListedFiles::new(lines, list, false), Against::new());
+    while let Some(item) = listed.next() {
+        let Item::File(file) = item else { panic!("every line is of a file") };
+        against.expect(file.path.to_str().unwrap(), file.about);
+    }
+    against
+}
+
+#[test]
+fn against_withholds_the_manifest_and_keeps_what_was_read() {
+    let files: [(&str, &[u8]); 3] = [("a", b"1"), ("b", b"22"), ("c", b"333")];
+    let tree = Tree::new(&[("a", "1"), ("b", "x2"), ("c", "333"), ("d", "4")]);
+    let update = || with(&[MD5]).against(against(SHA256, &files));
+    let made = make(&tree, &update(), &Options::new()).unwrap();
+    let compared = made.compared.unwrap();
+    assert_eq!((compared.ok, compared.unlisted, compared.is_success()), (2, 1, false));
+    let [Finding { status: Status::Failed, bytes: Some(2), path, .. }] = &compared.differ[..]
+    else {
+        panic!("{compared:?}")
+    };
+    assert_eq!(path.to_str(), Some("b"));
+    let total = compared.total().to_string();
+    assert_eq!(total, "3 files checked: 2 OK, by SHA-256, 1 FAILED");
+    let error = made.draft.appear().unwrap_err().to_string();
+    assert!(
+        error.ends_with("X.b3: is not written, as files are not as they are listed"),
+        "{error}"
+    );
+    assert!(is_left(&tree.list()) && !tree.list().exists());
+    // Only the file that was restored is read, and the index has the digests that it is to have.
+    tree.write("b", "22");
+    let made = make(&tree, &update(), &Options::new()).unwrap();
+    assert_eq!((made.report.files_resumed, made.report.files_read), (3, 1));
+    let compared = made.compared.unwrap();
+    assert!(compared.is_success() && compared.algorithms == [SHA256], "{compared:?}");
+    made.draft.appear().unwrap();
+    assert!(files.iter().all(|(name, content)| has(&tree, name, content, &[MD5])));
+    // An update compares files that it need not read.
+    tree.flip("c");
+    let all = Globs::new(&["*"]).unwrap();
+    let made = make(&tree, &update().accept_rot(all), &Options::new()).unwrap();
+    assert_eq!(made.compared.unwrap().ok, 2);
+    assert!(made.draft.appear().is_err() && has(&tree, "c", b"333", &[MD5]));
+}
+
+#[test]
+fn against_fails_where_nothing_is_compared() {
+    let tree = Tree::new(&[("a", "1")]);
+    let update = Update::new().against(Against::new());
+    let made = make(&tree, &update, &Options::new()).unwrap();
+    assert!(made.draft.appear().is_err() && !tree.list().exists());
 }

@@ -4,7 +4,7 @@
 //! that verified nothing fails, whatever the reason.
 
 mod hint;
-mod json;
+pub(super) mod json;
 mod operands;
 
 use self::hint::Clues;

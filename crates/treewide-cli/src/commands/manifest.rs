@@ -2,6 +2,7 @@
 //!
 //! The library `treewide-manifest` decides everything; here are words, lines and exit codes.
 
+mod against;
 mod also;
 pub(crate) mod compare;
 pub(crate) mod html;

@@ -35,6 +35,8 @@ mod lists;
 mod lists_odd;
 mod manifest;
 #[cfg(target_os = "linux")]
+mod manifest_against;
+#[cfg(target_os = "linux")]
 mod manifest_also;
 #[cfg(target_os = "linux")]
 mod manifest_fails;

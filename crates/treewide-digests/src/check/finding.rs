@@ -95,6 +95,11 @@ impl Finding {
         }
     }
 
+    /// From the verdict on a listed file.
+    pub fn of(path: PathBuf, about: &Expected, verdict: Verdict) -> Self {
+        Self::new(path, verdict, Some(about.digest().to_vec()), Some(about), None)
+    }
+
     /// From the verdict on a file that should have one of these digests.
     pub(super) fn new(
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! The counts of all lists and stores, the verdict on them, and the line that says them.
 
 use super::Check;
-use super::finding::Status;
+use super::finding::{Finding, Status};
 use super::stores::StoreTally;
 use super::wording::{by, count};
 use crate::algorithm::Algorithm;
@@ -72,6 +72,25 @@ impl Total {
         self.lines.malformed += list.malformed;
         self.bad_lists += u64::from(is_bad);
         self.lists += 1;
+    }
+
+    /// The total of listed files: `ok` are as listed by these algorithms, and the others are not. Findings about a file follow
+    /// each other, and the first counts.
+    pub fn of(ok: u64, algorithms: &[Algorithm], others: &[Finding]) -> Self {
+        let mut total = Self { algorithms: algorithms.to_vec(), ..Self::new(Check::default()) };
+        let mut tally = Tally { ok, ..Tally::default() };
+        for finding in others.chunk_by(|a, b| a.path == b.path).filter_map(<[_]>::first) {
+            *match finding.status {
+                Status::Ok => &mut tally.ok,
+                Status::Failed => &mut tally.failed,
+                Status::Unreadable => &mut tally.unreadable,
+                Status::Unverified | Status::Skipped => &mut tally.unverified,
+                Status::Missing => &mut tally.missing,
+            } += 1;
+            total.absent += u64::from(finding.is_absent);
+        }
+        total.add(&tally, tally.checked() == 0);
+        total
     }
 
     /// A store was checked.

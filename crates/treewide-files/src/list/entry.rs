@@ -44,12 +44,21 @@ impl Entry {
     /// [`others`](Self::others) exists. If there is such a file only without the blanks at the end of the name, or
     /// without blanks or a `*` before it.
     pub fn find(&self) -> Result<PathBuf, &'static str> {
-        let path = match self.name_is {
+        self.find_in(Path::new(""))
+    }
+
+    /// The path of the file whose name is relative to this folder. The path begins with it.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_in(&self, folder: &Path) -> Result<PathBuf, &'static str> {
+        let path = folder.join(match self.name_is {
             NameIs::Exact => name::to_exact_path(&self.name)?,
             NameIs::Delimited | NameIs::Loose => name::to_path(&self.name)?,
-        };
+        });
         let exists = |name: &[u8]| {
-            name::to_exact_path(name).is_ok_and(|path| fs::symlink_metadata(path).is_ok())
+            name::to_exact_path(name)
+                .is_ok_and(|path| fs::symlink_metadata(folder.join(path)).is_ok())
         };
         if self.others.iter().any(|other| exists(other)) {
             return Err("the line can be read in two ways, and more than one of the files exists");

@@ -49,6 +49,8 @@ pub struct Draft {
     /// Whether a journal is kept: whether one that is there is gone on with, and from which time on it is added to.
     keeps: Option<(bool, Duration)>,
     journal: Option<Journal>,
+    /// Why it must not appear.
+    withheld: Option<&'static str>,
     /// The old list, locked: no one else writes a new one at the same time.
     lock: Option<File>,
 }
@@ -135,6 +137,7 @@ impl Draft {
             totals: None,
             keeps: None,
             journal: None,
+            withheld: None,
             lock,
         })
     }
@@ -272,11 +275,19 @@ impl Draft {
         }
     }
 
+    /// Keeps it from appearing. What was read stays in the journal, for the next run.
+    pub(crate) fn withhold(&mut self, cause: &'static str) {
+        self.withheld = Some(cause);
+    }
+
     /// Lets both appear.
     ///
     /// # Errors
     /// If nothing was written to it ([`Update::run`](crate::machine::Update::run) does), and as [`Replacement::appear`].
     pub fn appear(self) -> Result<Totals, Error> {
+        if let Some(cause) = self.withheld {
+            return Err(Error::write(&self.path, io::Error::other(cause)));
+        }
         let index = index_path(&self.path);
         let totals = self.totals.ok_or_else(|| {
             Error::write(

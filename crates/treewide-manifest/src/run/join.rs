@@ -14,6 +14,7 @@ use crate::format::rules::Globs;
 use crate::format::trust::{Moment, Moments};
 use crate::format::xattrs::Xattrs;
 use crate::keep::outboards::Outboards;
+use crate::run::against::Against;
 use crate::run::scrub::Picked;
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Entry, Scan, Scanned, Seen, There};
@@ -85,6 +86,8 @@ pub(crate) struct Policy {
     pub(crate) outboards: Option<Outboards>,
     /// A file is read if one of these digests is not recorded. BLAKE3 is the first, or there are none.
     pub(crate) also: Arc<[Algorithm]>,
+    /// Digests that lists have of the files, which are found in the same reading.
+    pub(crate) against: Option<Against>,
     /// Such digests are not taken over from an index that may be damaged, as no list shows whether they are.
     pub(crate) forgets_also: bool,
     pub(crate) seen: Arc<Seen>,
@@ -301,7 +304,19 @@ impl Join {
             _ if self.policy.hashes_new => {}
             _ => return Item::Note(Note::Other(Box::new((record, entry)))),
         }
-        self.task(entry.path, identity, Some(record))
+        let name = record.name.clone();
+        self.task(entry.path, identity, &name, Some(record))
+    }
+
+    /// The algorithms by which digests of this file are found. `None`: BLAKE3 alone.
+    fn wanted(&self, name: &[u8]) -> Option<Arc<[Algorithm]>> {
+        let also = &self.policy.also;
+        let listed = self.policy.against.as_ref().map_or_else(Vec::new, |it| it.algorithms(name));
+        if listed.iter().all(|it| *it == Algorithm::BLAKE3 || also.contains(it)) {
+            return (!also.is_empty()).then(|| Arc::clone(also));
+        }
+        let others = also::ordered(also.iter().copied().chain(listed));
+        Some([Algorithm::BLAKE3].into_iter().chain(others).collect())
     }
 
     fn has_outboard(&self, file: &FileRecord) -> bool {
@@ -337,7 +352,8 @@ impl Join {
     fn only_found(&mut self, mut entry: Entry) -> Item<About, Note> {
         match entry.what {
             There::File(identity) if self.policy.hashes_new => {
-                return self.task(entry.path, identity, None);
+                let name = entry.name().to_owned();
+                return self.task(entry.path, identity, &name, None);
             }
             There::File(_) if entry.stamp.is_none() => {
                 entry.stamp = Stamp::at(&entry.path, self.policy.follows).ok();
@@ -351,12 +367,12 @@ impl Join {
         &mut self,
         path: PathBuf,
         identity: Identity,
+        name: &[u8],
         record: Option<Record>,
     ) -> Item<About, Note> {
         let device = identity.numbers().0;
         let moment = self.moments.as_mut().map(|moments| moments.moment(device, &path));
-        let also = &self.policy.also;
-        let also = (!also.is_empty()).then(|| Box::new(Wanted::new(Arc::clone(also))));
+        let also = self.wanted(name).map(|it| Box::new(Wanted::new(it)));
         let about = About { record: record.map(Box::new), moment, also };
         Item::File(Task { path, kind: Kind::Found(identity), extent: Extent::HASH, about })
     }

@@ -20,6 +20,7 @@ use crate::keep::journal::Taken;
 use crate::keep::long_files::{self, LongFiles, Shared};
 use crate::keep::outboards::{Making, Outboards, Written};
 use crate::keep::places::Places;
+use crate::run::against::{Against, Compared};
 use crate::run::guard::{Accepted, Guard, Like, Limit};
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, Read};
@@ -78,6 +79,7 @@ pub struct Update {
     outboards: Option<Outboards>,
     long: Option<(u64, Group)>,
     also: Vec<Algorithm>,
+    against: Option<Against>,
     accepted: Accepted,
 }
 
@@ -92,6 +94,8 @@ pub struct Made {
     pub draft: Draft,
     /// Outboards that were written.
     pub outboards: Written,
+    /// The result of comparing the files [with lists](Update::against).
+    pub compared: Option<Compared>,
 }
 
 impl Update {
@@ -155,6 +159,12 @@ impl Update {
         Self { also: algorithms.into(), ..self }
     }
 
+    /// Compares all files with these digests, which are found in the same reading. If that is not a [success](Compared::is_success), the
+    /// manifest does not appear: it would record the files as they are. One run takes the digests out of `against`.
+    pub fn against(self, against: Against) -> Self {
+        Self { against: Some(against), ..self }
+    }
+
     /// Keeps in the [journal](crate::keep::journal) what was read of files of at least `from` bytes, in pieces of `piece`, which has 64 KiB or
     /// more. A run that continues begins behind the last piece that was kept. The default is 8 GiB and 64 MiB. A file that is to have an
     /// [outboard](Self::outboards) is read from its beginning.
@@ -197,7 +207,8 @@ impl Update {
         let mut draft = draft;
         let (from, piece) = self.long.unwrap_or(long_files::USUAL);
         // Other digests need all bytes of a long file, in order.
-        let from = if also.is_empty() { from } else { u64::MAX };
+        let is_plain = also.is_empty() && self.against.is_none();
+        let from = if is_plain { from } else { u64::MAX };
         let least = self.outboards.as_ref().map_or(from, |it| it.least().min(from));
         let options = options.clone().stamps(true).links_once(true).alone_from(least);
         let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
@@ -226,13 +237,13 @@ impl Update {
         for event in options.run_with(source, alone) {
             run.event(event, &mut judge)?;
         }
-        let (mut report, totals, draft) = run.end(judge, &seen)?;
+        let (mut report, totals, draft, compared) = run.end(judge, &seen)?;
         if let Some(long) = &long {
             report.bytes_resumed += long.resumed.get();
             report.bytes_read -= long.resumed.get().min(report.bytes_read);
         }
         let outboards = making.map(Making::finish).unwrap_or_default();
-        Ok(Made { report, totals, draft, outboards })
+        Ok(Made { report, totals, draft, outboards, compared })
     }
 
     /// What the new manifest covers; an error if this process cannot see all of it.
@@ -273,14 +284,18 @@ impl Update {
         let wanted: Arc<[Algorithm]> = blake3.into_iter().chain(also.iter().copied()).collect();
         let policy = Policy {
             // A damaged index may be damaged elsewhere as well.
-            trusts: !self.full && !self.accepted.damage && old.is_some_and(Manifest::has_index),
+            trusts: !self.full
+                && self.against.is_none()
+                && !self.accepted.damage
+                && old.is_some_and(Manifest::has_index),
             picked,
             hashes_new: true,
             follows: rules.follow,
             modes: rules.modes,
             xattrs: rules.xattrs,
             outboards: self.outboards.clone(),
-            also: Arc::clone(&wanted),
+            also: wanted,
+            against: self.against.clone(),
             forgets_also: self.accepted.damage,
             seen,
         };
@@ -288,7 +303,7 @@ impl Update {
         let (beneath, moments) = (Beneath::new(dir, rules.follow), Some(Box::new(moments) as _));
         let join = Join::new(records, &Globs::default(), scan, beneath, policy, moments);
         let (follows, outboards) = ((rules.follow, rules.modes), self.outboards.clone());
-        Ok(Resuming::new(join, taken, dir, follows, outboards, wanted))
+        Ok(Resuming::new(join, taken, dir, follows, outboards))
     }
 }
 
@@ -312,6 +327,7 @@ struct Run<'a> {
     oldest: Option<Day>,
     rules: &'a Rules,
     also: &'a [Algorithm],
+    compared: Compared,
     draft: Draft,
     lines: index::Lines,
     today: Day,
@@ -365,6 +381,7 @@ impl<'a> Run<'a> {
             oldest: None,
             rules,
             also,
+            compared: Compared::default(),
             lines: draft.start(rules, guard.dir, also),
             draft,
             guard,
@@ -385,15 +402,27 @@ impl<'a> Run<'a> {
                     // It was read then, or later.
                     task.about.moment = first;
                 }
+                self.compare(&task, &read);
                 if let (Ok(read), Some(journal)) = (&read, self.draft.journal()) {
-                    let what = What::File(self.recorded(read, task.about.moment));
-                    journal.add(Record::new(name::relative(&task.path, self.guard.dir), what));
+                    let mut file = self.recorded(read, task.about.moment);
+                    if let Some(facts) = &mut file.facts {
+                        facts.also.clone_from(&read.also);
+                    }
+                    let name = name::relative(&task.path, self.guard.dir);
+                    journal.add(Record::new(name, What::File(file)));
                 }
                 self.file(task, read, judge)
             }
             Event::Note(note) => self.note(note, judge),
             Event::Pause => Ok(()),
             Event::Cancelled => Err(Error::cancelled()),
+        }
+    }
+
+    /// Compares a file with the digests that lists have of it.
+    fn compare(&mut self, task: &Task<About>, read: &Result<Read, ErrorKind>) {
+        if let Some(against) = &self.update.against {
+            self.compared.add(against, &name::relative(&task.path, self.guard.dir), read);
         }
     }
 
@@ -497,15 +526,19 @@ impl<'a> Run<'a> {
 
     /// What is recorded of a file that was read.
     fn recorded(&self, read: &Read, moment: Option<Moment>) -> FileRecord {
+        // Others were found for a list that the file is compared with.
+        let mut also = read.also.clone();
+        also.retain(|(algorithm, _)| self.also.contains(algorithm));
         if let Some(facts) = &read.facts {
-            return FileRecord { digest: read.digest, facts: Some(facts.clone()) };
+            let facts = Some(Facts { also, ..facts.clone() });
+            return FileRecord { digest: read.digest, facts };
         }
         let known = moment.zip(read.stamp);
         let key = known.and_then(|(moment, stamp)| moment.key(&stamp));
         let seen = known.and_then(|(moment, stamp)| moment.seen(&stamp));
         let untrusted = if key.is_some() { None } else { seen };
         let mode = read.stamp.filter(|_| self.rules.modes).map(|stamp| stamp.mode);
-        let (day, also) = (Some(self.today), read.also.clone());
+        let day = Some(self.today);
         let facts = Facts { bytes: read.bytes, mode, key, untrusted, read: day, also };
         FileRecord { digest: read.digest, facts: Some(facts) }
     }

@@ -6,7 +6,7 @@ use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
 
 /// The line about a listed file, or about something in a store.
-pub(super) fn json(finding: &Finding) -> String {
+pub(crate) fn json(finding: &Finding) -> String {
     let mut object = Object::about(&finding.path);
     let error = finding.cause.as_deref().filter(|_| finding.status != Status::Ok);
     string(&mut object, "status", Some(finding.status.word()));

@@ -1,5 +1,6 @@
 //! `treewide snapshot` and `treewide update`: make a manifest.
 
+use super::against::{self, AgainstArgs};
 use super::also::AlsoArgs;
 use super::report::{self, Lines, is_passed};
 use super::root;
@@ -29,6 +30,7 @@ use treewide_manifest::{
 pub(crate) const SNAPSHOT: Notes = Notes {
     exit: &[
         ("0", "the manifest has every file"),
+        ("1", "a file is not as --against lists it: no manifest was written"),
         ("2", "invalid usage"),
         (
             "3",
@@ -41,6 +43,7 @@ pub(crate) const SNAPSHOT: Notes = Notes {
         ("treewide snapshot --exclude '*.tmp' --modes / -o root.b3", ""),
         ("treewide snapshot --outboards tree --min 100M photos", ""),
         ("treewide snapshot --also sha256 photos", "and SHA-256, in the same read"),
+        ("treewide snapshot --against SHA256SUMS photos", "verify the old list first"),
         ("b3sum --check photos.b3", "in the directory: without this program"),
     ])
 };
@@ -85,6 +88,9 @@ pub(crate) struct SnapshotArgs {
     /// The list to write; its index is written next to it [default: DIR.b3, if that does not exist]
     #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    against: AgainstArgs,
 
     /// Replace a manifest although it is damaged, or has other digests of files that may have rotted since
     #[arg(long, help_heading = "Verdict")]
@@ -165,14 +171,16 @@ struct Making<'a> {
     old: Option<&'a Path>,
     dir: Option<&'a Path>,
     rules: Option<&'a RulesArgs>,
+    /// Other files that are read.
+    lists: &'a [PathBuf],
 }
 
 impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when no one else can write it any more.
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
-        let Making { path, update, accepts_damage, budget, old, dir, rules } = making;
+        let Making { path, update, accepts_damage, budget, old, dir, rules, lists } = making;
         self.color.apply();
-        self.check_places(path, old, dir, rules)?;
+        self.check_places(path, old, dir, (rules, lists))?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
@@ -212,8 +220,14 @@ impl WithArgs {
         };
         let made = update.run(old.as_ref(), &dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
+        let say = |it| against::say(it, path, (self.json, quiet), &console, &progress);
+        let is_as_listed = made.compared.as_ref().map_or(Ok(true), say)?;
         // The manifest is made although the reader of these lines may be gone.
         let said = lines.finish(&console, (!quiet).then_some((&made.report, None)));
+        if !is_as_listed {
+            said?;
+            return Ok(Outcome::SomeFailed);
+        }
         let (report, totals, written) = appear(made)?;
         said?;
         let is_wrong = report.files_kept > 0 || written.failed.is_some() || !report.is_certain();
@@ -271,7 +285,7 @@ impl WithArgs {
         path: &Path,
         old: Option<&Path>,
         dir: Option<&Path>,
-        rules: Option<&RulesArgs>,
+        (rules, lists): (Option<&RulesArgs>, &[PathBuf]),
     ) -> anyhow::Result<()> {
         if path == Path::new("-") {
             let text = "-: a manifest is two files, a list and its index; name the list, or print one by `treewide sum -r`";
@@ -279,7 +293,7 @@ impl WithArgs {
         }
         let places = Places::new().writes_manifest(path);
         let files = rules.map(RulesArgs::files).unwrap_or_default();
-        let places = files.iter().fold(places, |places, file| places.reads(file));
+        let places = files.iter().chain(lists).fold(places, |places, file| places.reads(file));
         // An update in place writes what it has read.
         let other = old.filter(|old| *old != path);
         let Some(old) = other else { return Ok(places.check(None)?) };
@@ -362,8 +376,15 @@ impl SnapshotArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
             let rules = self.rules.rules()?.unwrap_or_default();
-            let update = Update::new().rules(rules).accept_damage(self.accept_damage);
-            let dir = self.dir.as_deref();
+            let mut update = Update::new().rules(rules).accept_damage(self.accept_damage);
+            let (dir, lists) = (self.dir.as_deref(), self.against.lists());
+            if !lists.is_empty() {
+                let Some(listed) = self.against.read(program, dir.unwrap_or(Path::new(".")))?
+                else {
+                    return Ok(Outcome::SomeFailed);
+                };
+                update = update.against(listed);
+            }
             if !self.with.quiet.is_on() {
                 self.rules.say_what_is_unseen(program);
             }
@@ -375,6 +396,7 @@ impl SnapshotArgs {
                 old: None,
                 dir,
                 rules: Some(&self.rules),
+                lists,
             };
             self.with.make(program, making)
         })
@@ -483,6 +505,7 @@ impl UpdateArgs {
                 old,
                 dir,
                 rules: Some(&self.rules),
+                lists: &[],
             };
             self.with.make(program, making)
         })
@@ -544,6 +567,7 @@ impl ScrubArgs {
                 old,
                 dir,
                 rules: None,
+                lists: &[],
             };
             self.with.make(program, making)
         })

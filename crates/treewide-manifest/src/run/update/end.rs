@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::format::manifest::{Index, Manifest};
 use crate::keep::draft::{Draft, Totals};
+use crate::run::against::Compared;
 use crate::run::judge::Judge;
 use crate::run::update::Run;
 use crate::run::verdict::{Class, Report};
@@ -15,7 +16,12 @@ impl Run<'_> {
         mut self,
         mut judge: Judge<'_>,
         seen: &Seen,
-    ) -> Result<(Report, Totals, Draft), Error> {
+    ) -> Result<(Report, Totals, Draft, Option<Compared>), Error> {
+        let against = self.update.against.as_ref();
+        let compared = against.map(|against| {
+            self.compared.end(against, self.guard.dir);
+            std::mem::take(&mut self.compared)
+        });
         let findings = judge.settle();
         let told = judge.report.count(Class::Removed);
         self.guard.check_findings(&findings, told, self.known.has_no_inodes())?;
@@ -37,6 +43,10 @@ impl Run<'_> {
         let accepts = self.update.accept_rot.texts().iter().zip(&self.accepts);
         report.idle_accepts = accepts.filter(|it| !it.1).map(|(glob, _)| glob.clone()).collect();
         let totals = self.draft.complete(&self.lines)?;
+        if compared.as_ref().is_some_and(|it| !it.is_success()) {
+            self.draft.withhold("is not written, as files are not as they are listed");
+            return Ok((judge.finish(), totals, self.draft, compared));
+        }
         if totals.files == 0 && !self.update.accepted.empty {
             self.draft.replaces_none()?;
         }
@@ -46,6 +56,6 @@ impl Run<'_> {
             judge.report.uncovered += dropped.left_out;
             judge.report.dropped = dropped.facts;
         }
-        Ok((judge.finish(), totals, self.draft))
+        Ok((judge.finish(), totals, self.draft, compared))
     }
 }

@@ -82,6 +82,7 @@ impl Run<'_> {
                     also,
                     linked: false,
                 });
+                self.compare(&task, &read);
                 self.file(task, read, judge)
             }
             Note::Damaged(cause) => {
