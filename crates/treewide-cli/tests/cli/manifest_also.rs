@@ -63,6 +63,16 @@ fn lines_are_those_of_other_programs() {
         let summed = folder.program(program).at(folder.join("t")).arg("--").args(names).run();
         assert_eq!(summed.text(), String::from_utf8(list).unwrap());
     }
+    if find_program("shasum").is_some() {
+        fs::write(folder.join("LIST"), lines(&folder, "sha256")).unwrap();
+        let check = ["-a", "256", "--check", "../LIST"];
+        let checked = folder.program("shasum").at(folder.join("t")).args(check).run();
+        assert_eq!(
+            (checked.code, checked.text().matches(": OK").count()),
+            (Some(0), 10),
+            "{checked:?}"
+        );
+    }
     if find_program("openssl").is_some() {
         let summed = folder
             .program("openssl")
