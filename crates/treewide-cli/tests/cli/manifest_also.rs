@@ -63,15 +63,15 @@ fn lines_are_those_of_other_programs() {
         let summed = folder.program(program).at(folder.join("t")).arg("--").args(names).run();
         assert_eq!(summed.text(), String::from_utf8(list).unwrap());
     }
+    // It does not know `\r`, which coreutils write.
+    fs::remove_file(folder.join("t/return\r")).unwrap();
+    folder.treewide("update m.b3 t").run().fails(0, &[]);
     if find_program("shasum").is_some() {
         fs::write(folder.join("LIST"), lines(&folder, "sha256")).unwrap();
         let check = ["-a", "256", "--check", "../LIST"];
         let checked = folder.program("shasum").at(folder.join("t")).args(check).run();
-        assert_eq!(
-            (checked.code, checked.text().matches(": OK").count()),
-            (Some(0), 10),
-            "{checked:?}"
-        );
+        let ok = checked.text().matches(": OK").count();
+        assert_eq!((checked.code, ok), (Some(0), 9), "{checked:?}");
     }
     if find_program("openssl").is_some() {
         let summed = folder
