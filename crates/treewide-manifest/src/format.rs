@@ -6,6 +6,7 @@ pub mod facts;
 pub mod index;
 pub mod list;
 pub(crate) mod manifest;
+mod mounts;
 pub(crate) mod name;
 pub mod record;
 pub(crate) mod regular;

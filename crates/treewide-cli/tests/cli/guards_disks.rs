@@ -95,6 +95,40 @@ fn mount_that_hides_a_part_is_not_left_out_by_the_rule_of_one_file_system() {
     assert!(run("umount", &[], &at));
 }
 
+/// The last line of an index has no room for their names.
+#[test]
+fn mount_among_very_many_is_not_forgotten() {
+    let case = Case::new();
+    let at = |number: u32| case.folder.join(format!("t/{}{number}", "x".repeat(200)));
+    case.folder.write("real/file", "the same for all");
+    let real = case.folder.join("real");
+    let is_there = |number| {
+        fs::create_dir(at(number)).unwrap();
+        is_root() && run("mount", &["--bind", real.to_str().unwrap()], &at(number))
+    };
+    let (first, last) = (100, 420);
+    let there: Vec<_> = (first..last).take_while(|it| is_there(*it)).collect();
+    let is_possible = there.len() as u32 == last - first && mount(&at(last));
+    if is_possible {
+        fs::write(at(last).join("photo"), "photo").unwrap();
+        case.run("update p.b3 t").is_code(0);
+        // Also by a run that reads none of these files.
+        case.run("update p.b3 t").is_code(0);
+        assert!(run("umount", &[], &at(last)));
+        for command in UPDATES.into_iter().chain(["snapshot t -o p.b3"]) {
+            case.keeps(3, command, &["recorded below xxx", "x420/", "mount it"]);
+        }
+        assert!(mount(&at(last)));
+        fs::write(at(last).join("photo"), "photo").unwrap();
+        case.run("update p.b3 t").is_code(0);
+        assert!(run("umount", &[], &at(last)));
+    }
+    there.iter().for_each(|it| assert!(run("umount", &[], &at(*it))));
+    if !is_possible {
+        skip("mounts with long names", "nothing can be mounted here");
+    }
+}
+
 /// No other test takes the slot while it is empty.
 static SLOTS: Mutex<()> = Mutex::new(());
 

@@ -13,6 +13,7 @@
 use crate::format::also::{self, Texts};
 use crate::format::day::Day;
 use crate::format::facts::Facts as Digest;
+use crate::format::mounts::Mounts;
 use crate::format::record::{Facts, FileRecord, Record, Special, What};
 use crate::format::rules::Rules;
 use crate::format::trust::Key;
@@ -32,8 +33,6 @@ pub const VERSION: &str = "manifest 1";
 
 /// The last line has fewer bytes.
 const LAST_LINE: u64 = 64 << 10;
-/// Bytes of names of places where something was mounted, at most.
-const MOUNTS: usize = 16 << 10;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +75,9 @@ pub struct Trailer {
     /// Directories below the root where something was mounted, if anything below them is recorded, and such files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
+    /// Whether records name more of them, as they would make this line too long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more_mounts: bool,
     /// The BLAKE3 hash of all bytes of the index before this key, in hex. The first manifests have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
@@ -146,6 +148,8 @@ struct Entry<'a> {
     target_hex: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     xattrs: Vec<XattrEntry<'a>>,
+    #[serde(default)]
+    mounts: Vec<Mount>,
 }
 
 /// Times and numbers of a file without a key.
@@ -181,6 +185,8 @@ struct XattrEntry<'a> {
 pub(crate) struct Indexed {
     pub(crate) record: Record,
     pub(crate) has_digest: bool,
+    /// Places that the last line has no room for.
+    pub(crate) mounts: Vec<Mount>,
 }
 
 /// Reads an index.
@@ -249,7 +255,7 @@ impl IndexFile {
         }
         self.hasher.update(&self.line);
         if let Some(record) = self.usual.parse(&self.line) {
-            return Ok(Some(Indexed { record, has_digest: false }));
+            return Ok(Some(Indexed { record, has_digest: false, mounts: Vec::new() }));
         }
         parse(&self.line).map(Some).map_err(|cause| format!("line {number}: {cause}"))
     }
@@ -361,7 +367,8 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
     if !xattrs.is_sorted_by(|a, b| a.name < b.name) {
         return Err("its attributes are not in the order of their names");
     }
-    Ok(Indexed { record: Record { name, what, xattrs }, has_digest })
+    let mounts = entry.mounts.clone();
+    Ok(Indexed { record: Record { name, what, xattrs }, has_digest, mounts })
 }
 
 /// Writes the lines of an index.
@@ -370,7 +377,7 @@ pub(crate) struct Lines {
     files: u64,
     bytes: u64,
     facts: Digest,
-    mounts: Vec<Mount>,
+    mounts: Mounts,
     /// The last day that was written, and its text: nearly all lines have the same.
     day: Option<(Day, String)>,
 }
@@ -382,7 +389,7 @@ impl Lines {
             files: 0,
             bytes: 0,
             facts: Digest::new(rules),
-            mounts: Vec::new(),
+            mounts: Mounts::new(),
             day: None,
         }
     }
@@ -431,6 +438,11 @@ impl Lines {
         if !record.xattrs.is_empty() {
             push_xattrs(to, &record.xattrs);
         }
+        let mounts = std::mem::take(&mut self.mounts.next_record);
+        if !mounts.is_empty() {
+            to.extend_from_slice(b",\"mounts\":");
+            to.extend_from_slice(serde_json::to_string(&mounts).unwrap_or_default().as_bytes());
+        }
         to.extend_from_slice(b"}\n");
     }
 
@@ -463,10 +475,7 @@ impl Lines {
 
     /// Notes a place where something was mounted.
     pub(crate) fn mount(&mut self, name: &[u8]) {
-        let (held, mount) = (self.mounts.iter().map(|it| it.path.len()), Mount::new(name));
-        if held.sum::<usize>() + name.len() <= MOUNTS && !self.mounts.contains(&mount) {
-            self.mounts.push(mount);
-        }
+        self.mounts.add(name);
     }
 
     pub(crate) fn trailer(&self, list: &Hash) -> Trailer {
@@ -476,7 +485,8 @@ impl Lines {
             bytes: self.bytes,
             list: list.to_hex().to_string(),
             facts: self.facts.clone().finish().to_hex().to_string(),
-            mounts: self.mounts.clone(),
+            mounts: self.mounts.last_line.clone(),
+            more_mounts: self.mounts.has_more,
             check: None,
         }
     }

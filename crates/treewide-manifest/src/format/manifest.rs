@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::format::also;
 use crate::format::facts::Facts as Digest;
-use crate::format::index::{Header, IndexFile, OF_ANOTHER, Trailer};
+use crate::format::index::{Header, IndexFile, Mount, OF_ANOTHER, Trailer};
 use crate::format::list::{InOrder, Line, List};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
@@ -108,6 +108,20 @@ impl Manifest {
             })
         });
         Ok(also::ordered(known.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// The names of places where something was mounted, if anything there is recorded.
+    pub(crate) fn mounts(&self) -> Vec<Vec<u8>> {
+        let Index::Bound(ends) = &self.index else { return Vec::new() };
+        let mut mounts: Vec<_> = ends.1.mounts.iter().map(Mount::name).collect();
+        let more = if ends.1.more_mounts { open_index(&self.list).ok().flatten() } else { None };
+        if let Some(mut index) = more {
+            // Damage is found again by who reads the records.
+            while let Ok(Some(next)) = index.next() {
+                mounts.extend(next.mounts.iter().map(Mount::name));
+            }
+        }
+        mounts
     }
 
     /// The length of all files together, if there is an index.

@@ -4,14 +4,13 @@
 //! What such a run would write hides for ever what was lost. So nothing is written, unless the caller names the loss.
 
 use crate::error::Error;
-use crate::format::index::Mount;
 use crate::format::manifest::{Index, Manifest, index_path};
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::loss::Loss;
 use crate::run::verdict::{Class, Finding};
 use crate::tree::mounts;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use treewide_files::Stamp;
 
@@ -173,12 +172,10 @@ impl<'a> Guard<'a> {
             Index::Absent if list.is_empty() && !accepted.empty => {
                 return Err(Error::refused(list.path(), Loss::NoRecord));
             }
-            Index::Bound(ends) => {
-                let name = |it: &Mount| [&it.name()[..], b"/"].concat();
-                guard.mounts = ends.1.mounts.iter().map(|it| Place::was(name(it))).collect();
-            }
             _ => {}
         }
+        let was = |it: Vec<u8>| Place::was([&it[..], b"/"].concat());
+        guard.mounts = old.mounts().into_iter().map(was).collect();
         // What is mounted now hides what was recorded below it.
         for name in mounts::below(dir) {
             match guard.mounts.iter_mut().find(|it| it.name == name) {
@@ -307,12 +304,11 @@ impl<'a> Guard<'a> {
         self.old.is_some_and(|it| it.rules().one_file_system) || was_not_mounted()
     }
 
-    /// The places of the old manifest where something is mounted still.
-    pub(crate) fn mounts(&self) -> impl Iterator<Item = &[u8]> {
-        let is_mount = |it: &&Place| {
-            it.was_mounted && it.found[0].there > 0 && is_on_another_device(self.dir, &it.name)
-        };
-        self.mounts.iter().filter(is_mount).map(|it| &it.name[..it.name.len() - 1])
+    /// The places of the old manifest where something is mounted still, and those where something is now, with a `/`.
+    pub(crate) fn mounts(&self) -> BTreeSet<Vec<u8>> {
+        let was = self.mounts.iter().filter(|it| it.was_mounted);
+        let still = was.filter(|it| is_on_another_device(self.dir, &it.name));
+        mounts::below(self.dir).into_iter().chain(still.map(|it| it.name.clone())).collect()
     }
 }
 

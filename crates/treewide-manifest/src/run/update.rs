@@ -32,9 +32,9 @@ use crate::run::scrub::{Budget, Picked};
 use crate::run::update::doubt::like;
 use crate::run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
-use crate::tree::mounts;
 use crate::tree::scan::{Own, Scan};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -320,7 +320,7 @@ struct Run<'a> {
     /// The device of the root.
     device: u64,
     /// Places where something is mounted, with a `/`, below which nothing is recorded yet.
-    mounts: Vec<Vec<u8>>,
+    mounts: BTreeSet<Vec<u8>>,
     /// The last place that was found on another device: device and path.
     mounted: Option<(u64, PathBuf)>,
     /// The day on which the file was read that was not read for longest.
@@ -376,7 +376,7 @@ impl<'a> Run<'a> {
             excluded: Globs::new(&rules.exclude)?,
             accepts: vec![false; update.accept_rot.texts().len()],
             device: Stamp::at(guard.dir, true).map_or(0, |it| it.device),
-            mounts: mounts::below(guard.dir),
+            mounts: guard.mounts(),
             mounted: None,
             oldest: None,
             rules,

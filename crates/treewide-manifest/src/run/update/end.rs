@@ -28,8 +28,6 @@ impl Run<'_> {
         for finding in findings {
             judge.tell(finding);
         }
-        // The places whose files were not read.
-        self.guard.mounts().for_each(|name| self.lines.mount(name));
         let report = &mut judge.report;
         if let Some(Index::Ignored(cause)) = self.guard.old.map(Manifest::index) {
             report.damage.get_or_insert_with(|| cause.clone());
