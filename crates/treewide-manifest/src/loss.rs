@@ -10,7 +10,7 @@ use treewide_files::name::shown;
 pub enum Loss {
     /// The index cannot be used, and why.
     Damage(String),
-    /// None of the recorded files is in the directory as it was, and this many, which are most of them, are gone.
+    /// None of the recorded files is in the directory as it was, and most are gone: this many are recorded.
     Everything(u64),
     /// None of the files is there as it was that are recorded below this directory, where something was mounted, and most are gone.
     Mount(PathBuf),

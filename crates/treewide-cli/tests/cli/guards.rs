@@ -160,8 +160,15 @@ fn update_knows_a_directory_by_more_than_a_name() {
     // Without an index as well.
     fs::copy(case.folder.join("p.b3"), case.folder.join("plain.b3")).unwrap();
     case.run("update plain.b3 readme").is_code(3);
-    // One file with its content is enough, and so are edits where little is gone.
+    // Nor is one file with its content, in a directory that has little else of it.
     case.folder.write("copy/f1", "content of f1");
+    for command in ["update p.b3 copy", "update p.b3 copy -o copy.b3", "update plain.b3 copy"] {
+        case.keeps(3, command, &["does not have any recorded file as it was", "--allow-empty"]);
+    }
+    // Half of them are, and so are edits where little is gone.
+    for name in ["f2", "d/f3"] {
+        case.folder.write(format!("copy/{name}"), format!("content of {name}"));
+    }
     case.run("update p.b3 copy -o copy.b3").is_code(0).prints("REMOVED  one");
     fs::remove_file(case.folder.join("t/f1")).unwrap();
     for name in ["t/f2", "t/d/f3", "t/one", "t/.keep"] {

@@ -57,19 +57,13 @@ fn one_equal_file_does_not_stand_for_a_disk() {
         fs::rename(at.join("README"), at.join("README2")).unwrap();
         case.keeps(3, "update p.b3 t", &["does not have any", "--allow-empty"]);
         fs::remove_file(at.join("README2")).unwrap();
-        // The same disk, with one file that is as it was, and under another name.
+        // The same disk, with one file that is as it was, and another one under another name.
         let Some(_disk) = Mount::new(&args, &at) else { return };
-        for name in ["p1", "p2", "p3"] {
+        for name in ["p1", "p2"] {
             fs::remove_file(at.join(name)).unwrap();
         }
         fs::rename(at.join("README"), at.join("READ")).unwrap();
-        if place == "t" {
-            case.run("update p.b3 t").is_code(0).prints("MOVED    README");
-        } else {
-            // None of its names is there.
-            fs::rename(at.join("READ"), at.join("README")).unwrap();
-            case.run("update p.b3 t").is_code(0).prints("REMOVED  disk/p1");
-        }
+        case.run("update p.b3 t").is_code(0).prints("MOVED    ").prints("REMOVED  ");
     }
 }
 

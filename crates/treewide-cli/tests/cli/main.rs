@@ -20,6 +20,8 @@ mod guards_disks;
 #[cfg(target_os = "linux")]
 mod guards_evidence;
 #[cfg(target_os = "linux")]
+mod guards_identity;
+#[cfg(target_os = "linux")]
 mod guards_places;
 #[cfg(target_os = "linux")]
 mod guards_replaced;

@@ -6,10 +6,12 @@ use crate::contents::root::indexed;
 use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Manifest, Records, unusable_index};
 use crate::format::name;
-use crate::format::record::{FileRecord, Record, What};
+use crate::format::record::{FileRecord, Record, Type, What};
 use crate::format::regular;
 use crate::format::rules::{Globs, Rules};
-use crate::run::guard::{Found, Like, like};
+use crate::format::trust::Key;
+use crate::run::guard::like::{Found, Like, like};
+use crate::run::guard::mounts::Mounts;
 use crate::run::join::Walked;
 use crate::run::verdict::Evidence;
 use crate::tree::scan::{Own, Scan, Scanned, There};
@@ -67,7 +69,8 @@ impl Tree {
         let rules = manifest.as_ref().map_or_else(Rules::default, Manifest::rules);
         // What a manifest leaves out is here, and could be gone with a folder that is equal without it.
         let rules = Rules { follow: rules.follow, ..Rules::default() };
-        let mut recorded = manifest.as_ref().map(Recorded::new).transpose()?;
+        let recorded = manifest.as_ref().map(|it| Recorded::new(it, dir));
+        let mut recorded = recorded.transpose()?;
         let list = manifest.map(|it| it.list().path().to_owned());
         let mut tree = Self {
             dir: dir.into(),
@@ -189,30 +192,53 @@ impl File {
     }
 }
 
-/// The records of a manifest, and what was found on which of their devices.
+/// The records of a manifest, and what was found of them.
 struct Recorded {
     records: Records,
     last: Option<Record>,
-    gone: u64,
-    /// Of each device, the first recorded file, and how many are there.
-    devices: HashMap<Option<u64>, (Vec<u8>, Found)>,
+    /// Whether the last one is there.
+    is_there: bool,
+    /// The first recorded file, and how all are there.
+    all: (Option<Vec<u8>>, Found),
+    /// The same of each device. Those without a lasting number count as one.
+    devices: HashMap<Option<u64>, (Option<Vec<u8>>, Found)>,
+    mounts: Mounts,
 }
 
 impl Recorded {
-    fn new(manifest: &Manifest) -> Result<Self, Error> {
-        let (records, devices) = (manifest.records()?, HashMap::new());
-        Ok(Self { records, last: None, gone: 0, devices })
+    fn new(manifest: &Manifest, dir: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            records: manifest.records()?,
+            last: None,
+            is_there: false,
+            all: Default::default(),
+            devices: HashMap::new(),
+            mounts: Mounts::new(manifest, dir),
+        })
     }
 
     fn next(&mut self) -> Result<bool, Error> {
-        let Some(next) = self.records.next().transpose()? else { return Ok(false) };
-        if let What::File(file) = &next.what {
-            self.gone += 1;
-            let first = || (next.name.clone(), Found::default());
-            self.devices.entry(device(file)).or_insert_with(first).1.gone += 1;
+        if let Some(last) = self.last.take().filter(|_| !self.is_there) {
+            self.mounts.gone(&last.name, last.kind() == Type::File);
+            self.of(&last).for_each(|it| it.1.gone += 1);
         }
-        self.last = Some(next);
-        Ok(true)
+        self.last = self.records.next().transpose()?;
+        self.is_there = false;
+        Ok(self.last.is_some())
+    }
+
+    /// What was found with this file, and on its device.
+    fn of(&mut self, record: &Record) -> impl Iterator<Item = &mut (Option<Vec<u8>>, Found)> {
+        let seen = match &record.what {
+            What::File(file) => Some(file.facts.as_ref().and_then(|it| it.seen())),
+            _ => None,
+        };
+        let all = seen.map(|_| &mut self.all);
+        let device = seen.flatten().map(|it| self.devices.entry(it.device).or_default());
+        all.into_iter().chain(device).map(|it| {
+            it.0.get_or_insert_with(|| record.name.clone());
+            it
+        })
     }
 
     /// The record of a path that is there. Names come in their order.
@@ -223,16 +249,17 @@ impl Recorded {
         stamp: Option<&Stamp>,
     ) -> Result<Option<&Record>, Error> {
         while self.last.as_ref().is_none_or(|it| it.name[..] < *name) && self.next()? {}
-        let found = self.last.as_ref().filter(|it| it.name == name);
-        if is_file
-            && let Some(What::File(file)) = found.map(|it| &it.what)
-            && let Some((_, on_device)) = self.devices.get_mut(&device(file))
-        {
-            self.gone -= 1;
-            on_device.gone -= 1;
-            on_device.add(1, stamp.map_or(Like::Here, |stamp| like_by_times(file, stamp)));
+        let Some(found) = self.last.take_if(|it| it.name == name) else { return Ok(None) };
+        self.is_there = is_file == (found.kind() == Type::File);
+        if self.is_there {
+            let like = match &found.what {
+                What::File(file) => stamp.map_or(Like::Here, |stamp| like_by_times(file, stamp)),
+                _ => Like::Here,
+            };
+            self.mounts.found(name, is_file, like);
+            self.of(&found).for_each(|it| it.1.add(1, like));
         }
-        Ok(found)
+        Ok(Some(self.last.insert(found)))
     }
 
     /// How many recorded files are not there. An error if those of a whole disk are not, and `all` could be looked at.
@@ -241,23 +268,27 @@ impl Recorded {
         if let Some(damage) = self.records.damage() {
             return Err(unusable_index(list, damage));
         }
-        // Files without a recorded device may have been on any.
-        let is_all_gone = self.devices.values().all(|(_, found)| found.is_other());
-        let devices = self.devices.into_iter().filter(|it| it.0.is_some() || is_all_gone);
-        let missing = devices.filter(|(_, (_, found))| found.is_other()).map(|(_, (name, _))| name);
-        let Some(name) = missing.min().filter(|_| all) else { return Ok(self.gone) };
-        let cause = format!(
-            "names {}, and neither that file nor another one that was on the same disk is there as it was; see that the \
-             disk is mounted, or bring the manifest up to date with `treewide update`",
-            shown(&name::path(&name))
-        );
+        let found = self.devices.values().chain([&self.all]).filter(|it| it.1.is_other());
+        let first = found.filter_map(|it| it.0.as_ref()).min();
+        let off = self.mounts.off();
+        let cause = match (off, first) {
+            _ if !all => return Ok(self.all.1.gone),
+            (Some((at, is_hidden)), _) => format!(
+                "has files below {}, where something {}, and none of them is there as it was; {}",
+                shown(&at),
+                if is_hidden { "is mounted now" } else { "was mounted" },
+                if is_hidden { "unmount it" } else { "mount it" },
+            ),
+            (None, Some(name)) => format!(
+                "names {}, and neither that file nor another one that was on the same disk is there as it was; see that \
+                 the disk is mounted",
+                shown(&name::path(name))
+            ),
+            (None, None) => return Ok(self.all.1.gone),
+        };
+        let cause = format!("{cause}, or bring the manifest up to date with `treewide update`");
         Err(Error::new(list, ErrorKind::List(cause)))
     }
-}
-
-/// The device that a file was on.
-fn device(file: &FileRecord) -> Option<u64> {
-    file.facts.as_ref().and_then(|it| it.seen()).and_then(|it| it.device)
 }
 
 /// How a file that was not read is like the recorded one: by its size and mtime.
@@ -265,7 +296,12 @@ fn like_by_times(was: &FileRecord, stamp: &Stamp) -> Like {
     let has_times = was.facts.as_ref().is_some_and(|it| {
         it.bytes == stamp.len && it.seen().is_none_or(|seen| seen.moved(stamp).is_some())
     });
-    like(was, has_times, [Some(stamp.inode), Some(stamp.device)])
+    match like(was, has_times, Key::of(stamp).as_ref()) {
+        Like::Itself if stamp.links > 1 => Like::Touched,
+        // Empty files are all alike.
+        Like::Timed if stamp.len == 0 => Like::Here,
+        like => like,
+    }
 }
 
 /// The manifest of a directory, if it is next to it and has an index.

@@ -26,6 +26,8 @@ struct Content {
     begun: u64,
     /// `None` if files on several devices have these numbers.
     bytes: Option<u64>,
+    /// How many of its names are gone, and how many are new.
+    names: [u32; 2],
 }
 
 impl Content {
@@ -45,7 +47,7 @@ impl<'a> Known<'a> {
         &mut self,
         inode: Option<u64>,
         mtime: Option<i64>,
-    ) -> Result<Option<(&'a Manifest, &Content)>, Error> {
+    ) -> Result<Option<(&'a Manifest, &mut Content)>, Error> {
         let (Some(old), Some(inode), Some(mtime)) = (self.old, inode, mtime) else {
             return Ok(None);
         };
@@ -53,7 +55,7 @@ impl<'a> Known<'a> {
             Some(numbers) => numbers,
             None => numbers_of(old)?,
         };
-        let found = self.numbers.insert(numbers).get(&(inode, mtime));
+        let found = self.numbers.insert(numbers).get_mut(&(inode, mtime));
         Ok(found.map(|found| (old, found)))
     }
 
@@ -65,6 +67,25 @@ impl<'a> Known<'a> {
         digest: &[u8; OUT_LEN],
     ) -> Result<bool, Error> {
         Ok(self.find(inode, mtime)?.is_some_and(|(_, it)| it.begun == begin(digest)))
+    }
+
+    /// Counts a file that is gone under its name, or one that has a new name.
+    pub(crate) fn count(&mut self, file: &FileRecord, is_new: bool) -> Result<(), Error> {
+        let Some(seen) = file.facts.as_ref().filter(|it| it.bytes > 0).and_then(Facts::seen) else {
+            return Ok(());
+        };
+        if let Some((_, content)) = self.find(seen.inode, Some(seen.mtime))?
+            && content.begun == begin(&file.digest)
+        {
+            content.names[usize::from(is_new)] += 1;
+        }
+        Ok(())
+    }
+
+    /// How many files are gone under their names, and there under others.
+    pub(crate) fn moved(&self) -> u64 {
+        let all = self.numbers.iter().flat_map(HashMap::values);
+        all.map(|it| u64::from(it.names[0].min(it.names[1]))).sum()
     }
 
     /// Whether the manifest has no inodes, as where these do not last.
@@ -133,9 +154,11 @@ fn numbers_of(old: &Manifest) -> Result<Numbers, Error> {
             continue;
         };
         let bytes = Some(facts.bytes);
-        let content: &mut Content = numbers
-            .entry((inode, mtime))
-            .or_insert_with(|| Content { begun: begin(&file.digest), bytes });
+        let content: &mut Content = numbers.entry((inode, mtime)).or_insert_with(|| Content {
+            begun: begin(&file.digest),
+            bytes,
+            names: [0; 2],
+        });
         if content.bytes != bytes {
             content.bytes = None;
         }

@@ -3,12 +3,13 @@
 use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest, Records};
 use crate::format::name;
-use crate::format::record::{Record, Type, What};
+use crate::format::record::{Facts, Record, Type, What};
 use crate::format::rules::{Globs, Rules};
 use crate::keep::draft::Draft;
 use crate::loss::Loss;
 use crate::run::diff::{content, inode};
-use crate::run::guard::{Accepted, Guard, Like, like_read};
+use crate::run::guard::like::{Like, like_read};
+use crate::run::guard::{Accepted, Guard};
 use crate::run::judge::is_cut_off;
 use crate::run::known::Known;
 use crate::run::verdict::Verdict;
@@ -111,36 +112,22 @@ impl<'a> Replaced<'a> {
     pub(crate) fn add(&mut self, new: &Record, is_left_out: impl LeavesOut) -> Result<(), Error> {
         let was = self.skip_to(Some(&new.name), is_left_out)?;
         self.look_for_doubt(was.as_ref(), new)?;
-        let seen = match &new.what {
-            What::File(is) => {
-                is.facts.as_ref().and_then(|facts| Some((facts.bytes, facts.seen()?)))
-            }
-            _ => None,
-        };
         match (was, &new.what) {
-            (None, What::File(is)) => {
-                // Moved, if it is a recorded file.
-                if let Some((bytes, seen)) = seen
-                    && bytes > 0
-                    && self.known.has_content(seen.inode, Some(seen.mtime), &is.digest)?
-                {
-                    self.guard.moved(1, Like::Itself);
-                }
-            }
+            (None, What::File(is)) => self.known.count(is, true)?,
             (None, _) => {}
             (Some(was), _) if self.follows && is_cut_off(&was, new.kind()) => self.lose(was),
-            (Some(was), What::File(is)) => {
-                let numbers = seen.map_or([None; 2], |(_, seen)| [seen.inode, seen.device]);
-                let bytes = is.facts.as_ref().map_or(0, |facts| facts.bytes);
-                let like = match &was.what {
-                    What::File(was) => like_read(was, &is.digest, bytes, numbers),
-                    _ => Like::Here,
-                };
-                self.guard.found(&was, like);
-            }
+            (Some(was), What::File(is)) => match &was.what {
+                What::File(file) => {
+                    let facts = is.facts.as_ref();
+                    let bytes = facts.map_or(0, |facts| facts.bytes);
+                    let like = like_read(file, &is.digest, bytes, facts.and_then(Facts::seen));
+                    self.guard.found(&was, like);
+                }
+                _ => self.guard.gone(&was.name, false),
+            },
             (Some(was), _) if was.kind() == new.kind() => self.guard.found(&was, Like::Itself),
             (Some(was), What::Link(_)) if self.was_followed(&was) => self.left_out += 1,
-            (Some(was), _) => self.guard.replaced(&was),
+            (Some(was), _) => self.gone_file(&was)?,
         }
         Ok(())
     }
@@ -188,6 +175,7 @@ impl<'a> Replaced<'a> {
             ErrorKind::Refused(Loss::Everything(gone)) => Error::refused(list, Loss::Other(*gone)),
             _ => error,
         };
+        self.guard.moved(self.known.moved());
         self.guard.check().map_err(other)?;
         if let Some((name, detail)) = self.doubt.filter(|_| !self.accepted.damage) {
             return Err(Error::refused(list, Loss::Doubt(name::path(&name), detail)));
@@ -231,12 +219,12 @@ impl<'a> Replaced<'a> {
                 _ => return Ok(None),
             }
             if let Some(gone) = self.next.take() {
-                self.gone(gone, &is_left_out);
+                self.gone(gone, &is_left_out)?;
             }
         }
     }
 
-    fn gone(&mut self, record: Record, is_left_out: impl LeavesOut) {
+    fn gone(&mut self, record: Record, is_left_out: impl LeavesOut) -> Result<(), Error> {
         let bare = record.bare();
         let is_in = |place: &[u8]| {
             let below = bare.strip_prefix(place);
@@ -245,7 +233,7 @@ impl<'a> Replaced<'a> {
         // The record of a link that is followed now has no content to lose.
         let is_followed = self.follows && record.kind() == Type::Link;
         if is_followed || matches!(record.what, What::Unknown(_)) {
-            return;
+            return Ok(());
         }
         let there = self.beneath.look(bare);
         match there {
@@ -255,7 +243,16 @@ impl<'a> Replaced<'a> {
                 self.left_out += 1;
             }
             Ok(_) if self.was_followed(&record) => self.left_out += 1,
-            Ok(_) => self.guard.gone(&record.name, record.kind() == Type::File),
+            Ok(_) => return self.gone_file(&record),
+        }
+        Ok(())
+    }
+
+    fn gone_file(&mut self, record: &Record) -> Result<(), Error> {
+        self.guard.gone(&record.name, record.kind() == Type::File);
+        match &record.what {
+            What::File(file) => self.known.count(file, false),
+            _ => Ok(()),
         }
     }
 

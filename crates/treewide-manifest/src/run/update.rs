@@ -21,7 +21,7 @@ use crate::keep::long_files::{self, LongFiles, Shared};
 use crate::keep::outboards::{Making, Outboards, Written};
 use crate::keep::places::Places;
 use crate::run::against::{Against, Compared};
-use crate::run::guard::{Accepted, Guard, Like, Limit};
+use crate::run::guard::{Accepted, Guard, Limit};
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, Read};
 use crate::run::known::{Known, has_inode};
@@ -475,14 +475,17 @@ impl<'a> Run<'a> {
                         && read.bytes > 0
                         && self.known.has_content(Some(stamp.inode), stamp.mtime, &read.digest)?
                     {
-                        self.guard.moved(0, Like::Itself);
+                        self.guard.is_here();
                     }
                     self.added(&new, judge);
                 }
             }
             return self.write(&new);
         };
-        self.guard.found(&record, like(&record, &read));
+        match record.kind() {
+            Type::File => self.guard.found(&record, like(&record, &read)),
+            _ => self.guard.gone(&record.name, false),
+        }
         let was = record.kind();
         let mut new = Record::new(record.name, what);
         match record.what {

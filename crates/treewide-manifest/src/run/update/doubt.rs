@@ -3,7 +3,9 @@
 use crate::error::Error;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
-use crate::run::guard::{Guard, Like, like_read};
+use crate::format::trust::Key;
+use crate::run::guard::Guard;
+use crate::run::guard::like::{Like, like_read};
 use crate::run::judge::{Judge, Read};
 use crate::run::moves::about;
 use crate::run::update::Run;
@@ -88,5 +90,5 @@ impl Run<'_> {
 /// How the file is like the one that was recorded.
 pub(super) fn like(record: &Record, read: &Read) -> Like {
     let (What::File(was), Some(stamp)) = (&record.what, &read.stamp) else { return Like::Here };
-    like_read(was, &read.digest, read.bytes, [Some(stamp.inode), Some(stamp.device)])
+    like_read(was, &read.digest, read.bytes, Key::of(stamp).as_ref())
 }

@@ -1,8 +1,8 @@
 //! Paths that are not hashed: what is recorded of them, and the verdicts on them.
 
 use crate::error::Error;
-use crate::format::record::Type;
-use crate::run::guard::Like;
+use crate::format::record::{Type, What};
+use crate::run::guard::like::{Like, like_unread};
 use crate::run::join::{Note, Resumed};
 use crate::run::judge::{Judge, Read, observed};
 use crate::run::moves::about;
@@ -13,7 +13,11 @@ impl Run<'_> {
     pub(super) fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
         match note {
             Note::Unread(record) => {
-                self.guard.found(&record, Like::Itself);
+                let like = match &record.what {
+                    What::File(file) => like_unread(file),
+                    _ => Like::Itself,
+                };
+                self.guard.found(&record, like);
                 self.write(&record)?;
                 judge.unread(record);
                 Ok(())
@@ -26,7 +30,7 @@ impl Run<'_> {
                 }
                 match record.kind() == entry.kind() {
                     true => self.guard.found(&record, Like::Itself),
-                    false => self.guard.replaced(&record),
+                    false => self.guard.gone(&record.name, record.kind() == Type::File),
                 }
                 let now = now.or_else(|| observed(&entry, self.rules).ok());
                 judge.tell(about(entry.name(), entry.kind(), verdict));
@@ -40,7 +44,7 @@ impl Run<'_> {
             }
             Note::Gone(record, there) => {
                 if matches!(there, Ok(Some(there)) if there != record.kind()) {
-                    self.guard.replaced(&record);
+                    self.guard.gone(&record.name, record.kind() == Type::File);
                 }
                 match judge.gone(record.clone(), there) {
                     Some(Verdict::Unreadable(_)) => self.write(&record),
