@@ -34,7 +34,7 @@ pub struct Kind {
     pub shown: &'static str,
     /// Advice about an object that is not as its name says.
     pub advice: &'static str,
-    /// The records that name objects, so that it is known which are missing. Empty if there are none.
+    /// The records that name objects, so that it is known which are missing: "named in" these. Empty if there are none.
     pub followed: &'static str,
     /// Whether a directory is such a store.
     is: fn(&Path) -> Seen,
@@ -73,7 +73,7 @@ pub static KINDS: &[Kind] = &[
         name: "huggingface",
         shown: "a Hugging Face repository",
         advice: "to fetch it again, remove the file and download the repository",
-        followed: "snapshots",
+        followed: "its snapshots",
         is: markers::is_hugging_face,
         layout: Layout::HuggingFace {
             objects: &[(Algorithm::SHA256, "blobs/+64"), (Algorithm::GIT_BLOB_SHA1, "blobs/+40")],
@@ -101,7 +101,7 @@ pub static KINDS: &[Kind] = &[
         name: "huggingface-folder",
         shown: "a folder that Hugging Face has filled",
         advice: "to fetch it again, remove the file and download it",
-        followed: "metadata",
+        followed: "its metadata",
         is: markers::is_hugging_face_folder,
         layout: Layout::HuggingFaceFolder,
     },
@@ -109,7 +109,7 @@ pub static KINDS: &[Kind] = &[
         name: "ollama",
         shown: "an Ollama store",
         advice: "to fetch it again, remove the file and pull the model",
-        followed: "manifests",
+        followed: "its manifests",
         is: markers::is_ollama,
         layout: Layout::Names {
             objects: &[
@@ -126,7 +126,7 @@ pub static KINDS: &[Kind] = &[
         name: "oci",
         shown: "an OCI image layout",
         advice: "to fetch it again, copy the image to a new folder",
-        followed: "index.json and manifests",
+        followed: "index.json and in manifests",
         is: markers::is_oci,
         layout: Layout::Names { objects: BLOBS, passed: &[], references: Some(references::of_oci) },
     },
@@ -159,7 +159,7 @@ pub static KINDS: &[Kind] = &[
         name: "registry",
         shown: "a container registry",
         advice: "to store it again, remove the folder of the blob and push the image",
-        followed: "",
+        followed: "its links to manifests, and in these",
         is: markers::is_registry,
         layout: Layout::Names {
             objects: &[
@@ -167,7 +167,7 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA512, "blobs/sha512/=2/+128/data"),
             ],
             passed: &[],
-            references: None,
+            references: Some(references::of_registry),
         },
     },
     Kind {
@@ -194,7 +194,7 @@ pub static KINDS: &[Kind] = &[
         name: "dvc",
         shown: "a cache of DVC",
         advice: "to fetch it again, remove the file and run dvc fetch",
-        followed: "lists of folders",
+        followed: "its lists of folders",
         is: markers::is_dvc,
         layout: Layout::Names {
             objects: &[(Algorithm::MD5, "+2/+30"), (Algorithm::MD5, "+2/+30.dir")],
@@ -206,7 +206,7 @@ pub static KINDS: &[Kind] = &[
         name: "dvc-2",
         shown: "a cache of DVC 2",
         advice: "to fetch it again, remove the file and run dvc fetch",
-        followed: "lists of folders",
+        followed: "its lists of folders",
         is: markers::is_dvc_2,
         layout: Layout::Names {
             objects: &[
@@ -239,7 +239,7 @@ pub static KINDS: &[Kind] = &[
         name: "cacache",
         shown: "a cache of npm",
         advice: "npm cache verify removes it, and npm fetches it again",
-        followed: "",
+        followed: "index-v5",
         is: markers::is_cacache,
         layout: Layout::Names {
             objects: &[
@@ -248,7 +248,7 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA1, "content-v2/sha1/+2/+2/+36"),
             ],
             passed: &[],
-            references: None,
+            references: Some(references::of_cacache),
         },
     },
     Kind {
@@ -297,7 +297,7 @@ pub static KINDS: &[Kind] = &[
         name: "bagit",
         shown: "a bag",
         advice: "to fetch it again, ask the sender of the bag",
-        followed: "manifests",
+        followed: "its manifests",
         is: markers::is_bag,
         layout: Layout::Bag,
     },

@@ -168,7 +168,8 @@ pub(crate) struct CheckArgs {
     /// no name to look for) or "missing" (with --ignore-missing, and in stores). `digest` is what was found and
     /// `expected` what was listed. `algorithm` is null if none is known, and `by` says what named it: "tag", "option",
     /// "list-name", "length" or "store". Lines about objects have `store`, the kind of store, and may have the status "skipped",
-    /// where `error` says why. Directories that are not stores are "unverified". With --quiet, lines for "ok" are left out.
+    /// where `error` says why. Directories that are not stores are "unverified". So are lists by which nothing was verified, or with a
+    /// line that makes the check fail, and lists that cannot be read are "unreadable". With --quiet, lines for "ok" are left out.
     #[arg(long, help_heading = "Output")]
     json: bool,
 
@@ -335,7 +336,22 @@ impl Report<'_> {
             let cause = shown_text(&line.cause);
             self.console.say(&format!("{}:{}: {cause}", shown(list), line.number));
         }
-        Ok(())
+        match line.has_digest || line.is_cut || self.args.strict {
+            true => self.of_list(
+                list,
+                Status::Unverified,
+                format!("line {}: {}", line.number, line.cause),
+            ),
+            false => Ok(()),
+        }
+    }
+
+    /// A record about a list, if it fails. A message has named it.
+    fn of_list(&mut self, list: &Path, status: Status, cause: String) -> anyhow::Result<()> {
+        match self.args.json && !self.args.status {
+            true => self.json(&Finding::unread(list.to_owned(), status, cause, None)),
+            false => Ok(()),
+        }
     }
 
     /// Every file of a list was reported.
@@ -356,6 +372,10 @@ impl Report<'_> {
         }
         if let Err(cause) = &end.end {
             self.console.about(list, cause);
+            self.of_list(list, Status::Unreadable, cause.to_string())?;
+        }
+        if let Some(cause) = end.nothing_verified() {
+            self.of_list(list, Status::Unverified, cause.to_string())?;
         }
         self.clues.end(list);
         Ok(())

@@ -40,7 +40,6 @@ fn check_says_what_to_do_about_forms_that_it_does_not_read() {
     for (text, advice) in [
         ("\"Algorithm\",\"Hash\",\"Path\"\n\"SHA256\",\"@SHA256\",\"alpha.txt\"\n", "Format-Table"),
         ("Algorithm : SHA256\nHash      : @SHA256\nPath      : alpha.txt\n", "Format-Table"),
-        ("alpha.txt 9F606EEC\n", "which is read only in .sfv"),
         ("         6  @SHA256  alpha.txt\n", "without -z"),
         (
             "golang.org/x/text v0.3.0 h1:g61tztE5qeGQ89tm6NTjjM9VPIm088od1l6aSorWRWg=\n",
@@ -50,6 +49,10 @@ fn check_says_what_to_do_about_forms_that_it_does_not_read() {
         folder.write("x", filled(&format!("{text}@SHA256  alpha.txt\n")));
         folder.treewide("check x").run().fails(3, &["x:1: ", advice, "1 OK"]);
     }
+    folder.write("x", filled("alpha.txt 9F606EEC\n@SHA256  alpha.txt\n"));
+    let ended = folder.treewide("check x").run();
+    let crc32 = "alpha.txt: FAILED (a CRC-32, which is read only in .sfv)\nalpha.txt: OK\n";
+    assert_eq!((ended.text(), ended.code), (crc32, Some(3)));
 }
 
 #[test]
@@ -114,4 +117,35 @@ fn check_refuses_a_long_document() {
     folder.write("x", format!("[\n{good}\n{lines}{last}]\n"));
     let cause = "x:16388: JSON of 16 MiB or more, which is too long to be read\n";
     folder.treewide("check x").run().fails(3, &[cause]);
+}
+
+/// A program that reads JSON learns why the check fails.
+#[test]
+fn check_has_a_record_of_each_failure_of_a_list() {
+    let folder = folder();
+    let good = filled("@SHA256  alpha.txt\n");
+    folder.write("lone", filled("@SHA256\n") + &good);
+    folder.write("cut", format!("{good}pro"));
+    folder.write("prose", "prose\n");
+    folder.write("long", vec![b'x'; 16 << 20]);
+    for (list, options, status, error) in [
+        ("lone", "", "unverified", "line 1: a digest without a file name"),
+        (
+            "cut",
+            "",
+            "unverified",
+            "line 2: not a checksum line; the list may be cut off here: no line end",
+        ),
+        ("prose", "", "unverified", "no file was verified: no line in it can be checked"),
+        ("prose", "--strict", "unverified", "line 1: not a checksum line"),
+        ("long", "", "unreadable", "is not a list of digests: it has a line of 16 MiB or more"),
+        ("gone", "", "unreadable", "cannot open: No such file or directory (os error 2)"),
+    ] {
+        let ended = folder.treewide(&format!("check --json {options} {list}")).run();
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        let record = format!(
+            r#"{{"path":"{list}","status":"{status}","digest":null,"expected":null,"bytes":null,"error":"{error}","#
+        );
+        assert!(ended.text().contains(&record), "{list}: {ended:?}");
+    }
 }

@@ -270,7 +270,7 @@ fn check_finds_what_records_of_a_store_name() {
         let aside = folder.join("aside");
         fs::rename(folder.join(store).join(object), &aside).unwrap();
         let ended = folder.treewide(&format!("check {store}")).run();
-        ended.fails(1, &["1 MISSING", "; looked for all objects that"]);
+        ended.fails(1, &["1 MISSING", "; looked for all objects named in "]);
         let line = ended.text().to_owned();
         assert!(line.starts_with(&format!("{store}/{object}: MISSING (")), "{line}");
         assert!(line.contains(by), "{line}");

@@ -120,7 +120,8 @@ fn check_reads_nothing_but_manifests_as_manifests() {
             "oci-layout/index.json: FAILED (names objects that were not looked for, because {why})\n"
         );
         assert_eq!(ended.text(), line);
-        ended.fails(3, &["1 not verified; looked for objects that index.json"]);
+        ended
+            .fails(3, &["1 not verified; looked for objects named in index.json and in manifests"]);
     }
 }
 
@@ -268,4 +269,79 @@ fn check_has_records_of_directories_without_a_store() {
         assert!(messages.contains(said), "{messages}");
     }
     folder.treewide("check -r d").run().fails(3, &["and there is none below it"]);
+}
+
+/// As npm writes it: the last entry of a key counts, and one without a digest removes it.
+#[test]
+fn check_follows_the_index_of_npm() {
+    let folder = Folder::new();
+    let sha1 = |it: &str| {
+        folder.treewide("sum --algorithm sha1 --no-names").stdin(it).run().text().trim().to_owned()
+    };
+    // Of `x`.
+    let digest = "sha512-pKvURIxJVi2CgRXROh/M6pJ/UrTVRZKX+LQ+QtqJI4vBNibkPcs43bCCSIkn7JBPtCBXRDmD6IWFF51QVRr+Yg==";
+    let content = "c/content-v2/sha512/a4/ab/d4448c49562d828115d13a1fccea927f52b4d5459297f8b43e42da89238bc13626e43dcb38ddb082488927ec904fb42057443983e88585179d50551afe62";
+    let gone = "sha512-AAAA";
+    let line = |key: &str, integrity: Option<&str>| {
+        let json = json!({ "key": key, "integrity": integrity, "size": 1 }).to_string();
+        format!("\n{}\t{json}", sha1(&json))
+    };
+    let index = "c/index-v5/aa/bb/cc";
+    folder.write(content, "x");
+    let good = line("a", Some(digest));
+    folder.write(index, [line("b", Some(gone)), good.clone(), line("b", None)].concat());
+    let followed = "looked for all objects named in index-v5";
+    folder.treewide("check c").run().fails(0, &["1 object (1 B) is what its name says", followed]);
+    folder.write(index, [good.clone(), line("b", Some(gone))].concat());
+    let ended = folder.treewide("check c").run();
+    assert_eq!(
+        ended.text(),
+        format!("c/content-v2/sha512/00/00/00: MISSING ({index} names it; b)\n")
+    );
+    assert_eq!(ended.code, Some(1));
+    // Any of the strongest algorithm is enough.
+    folder.write(index, line("a", Some(&format!("sha1-AAAA {gone} {digest}?x"))));
+    folder.treewide("check c").run().fails(0, &[followed]);
+    let cut = &good[..good.len() - 1];
+    let of_size = line("a", Some(digest)).replace("\"size\":1", "\"size\":2");
+    let (_, json) = of_size.split_once('\t').unwrap();
+    for (text, code, said) in [
+        (cut.to_owned(), 1, "line 2 is not as its digest says"),
+        (line("a", Some("sha3-AAAA")), 3, "it cannot be understood"),
+        (format!("{}\t{json}", sha1(json)), 1, "1 bytes instead of 2; a"),
+    ] {
+        folder.write(index, text);
+        let ended = folder.treewide("check c").run();
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        assert!(ended.text().contains(said), "{ended:?}");
+    }
+}
+
+#[test]
+fn check_follows_the_links_of_a_registry() {
+    let Some(folder) = samples() else { return };
+    let root = "r/docker/registry/v2";
+    let place = |digits: &str| format!("{root}/blobs/sha256/{}/{digits}/data", &digits[..2]);
+    for digits in [MANIFEST, CONFIG, LAYER, SECOND] {
+        folder.write(place(digits), fs::read(folder.join(BLOBS).join(digits)).unwrap());
+    }
+    let repository = format!("{root}/repositories/org/app");
+    for link in [format!("revisions/sha256/{MANIFEST}"), "tags/1.0/current".into()] {
+        folder.write(format!("{repository}/_manifests/{link}/link"), format!("sha256:{MANIFEST}"));
+    }
+    // Such a link stays when its blob is removed.
+    folder
+        .write(format!("{repository}/_layers/sha256/x/link"), format!("sha256:{}", "0".repeat(64)));
+    folder
+        .treewide("check --strict r")
+        .run()
+        .fails(0, &["4 objects", "named in its links to manifests"]);
+    fs::remove_file(folder.join(place(LAYER))).unwrap();
+    let ended = folder.treewide("check r").run();
+    let by = place(MANIFEST);
+    assert_eq!(ended.text(), format!("{}: MISSING ({by} names it; org/app)\n", place(LAYER)));
+    fs::remove_file(folder.join(&by)).unwrap();
+    folder.treewide("check r").run().fails(1, &["1 MISSING"]);
+    folder.write(format!("{repository}/_manifests/tags/1.0/current/link"), "x");
+    folder.treewide("check r").run().fails(3, &["1 not verified"]);
 }

@@ -72,8 +72,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// About something that was not read.
-    pub(super) fn unread(
+    /// About something that was not read. A line without a file has the path of its list.
+    pub fn unread(
         path: PathBuf,
         status: Status,
         cause: String,

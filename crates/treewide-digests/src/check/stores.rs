@@ -170,7 +170,7 @@ impl fmt::Display for StoreTally {
             followed => {
                 // What was not understood may name more.
                 let all = if unverified + skipped == 0 { " all" } else { "" };
-                write!(f, "; looked for{all} objects that {followed} name")
+                write!(f, "; looked for{all} objects named in {followed}")
             }
         }
     }

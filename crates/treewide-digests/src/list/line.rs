@@ -333,7 +333,7 @@ mod tests {
             ("integrity sha512-Wu1VaWFvF1QfZFXbhAnEWcVvZA==", true),
             ("a:58 5891B5B5 22D5DF08 6D0FF0B1", true),
             ("CRC32 a 9f606eec", true),
-            ("9f606eec is no CRC-32", false),
+            ("9f606eec and a CRC-32", false),
             ("sha256 of everything below; 2020 2021 2022 2023 2024 2025", false),
             ("made with sha256=internationalisation-of-names", false),
         ] {

@@ -1,12 +1,19 @@
 //! Manifests and other records of a store, and the objects that they name: whether they are there, their lengths, and their uses.
 
-use super::markers::read_limited;
+use super::markers::{read_limited, read_small};
 use super::object::{LEADS_OUT, Object, Said, below, is_absent, object, outside};
 use super::pattern;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use sha1::{Digest, Sha1};
 use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use treewide_files::digest::hex;
+use treewide_files::long_path;
 use treewide_files::name::shown;
 use treewide_files::walk::Found;
 
@@ -14,6 +21,8 @@ use treewide_files::walk::Found;
 const MOST_OF_MANIFEST: u64 = 4 << 20;
 /// A list of the files of a folder may have an entry for each of some million files.
 const MOST_OF_LIST: u64 = 256 << 20;
+
+const SHA1_LEN: usize = 20;
 
 /// What descriptors call a manifest or an index. Other blobs may be of any length, and are not JSON.
 const MANIFESTS: &[&str] = &[
@@ -57,6 +66,32 @@ fn list<'a, D: Deserializer<'a>>(from: D) -> Result<Option<Vec<Descriptor>>, D::
 struct FileOfDvc {
     md5: String,
     relpath: String,
+}
+
+/// The entries of a list, one at a time: all together take several times the memory of the list.
+struct EachOfDvc<F>(F);
+
+impl<'a, F: FnMut(FileOfDvc)> Visitor<'a> for EachOfDvc<F> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a list of files")
+    }
+
+    fn visit_seq<S: SeqAccess<'a>>(mut self, mut list: S) -> Result<(), S::Error> {
+        while let Some(file) = list.next_element()? {
+            self.0(file);
+        }
+        Ok(())
+    }
+}
+
+/// An entry of the index of npm. Without a digest, the ones before it are removed.
+#[derive(Deserialize)]
+struct EntryOfNpm {
+    key: String,
+    integrity: Option<String>,
+    size: Option<u64>,
 }
 
 /// What is known of objects, by their paths, and what is wrong.
@@ -322,18 +357,146 @@ pub(super) fn of_dvc(root: &Path) -> References {
         if pattern::digest("+2/+30.dir", &inside).is_none() {
             continue;
         }
-        let listed = references.json::<Vec<FileOfDvc>>(&path, true, MOST_OF_LIST);
+        let file = match long_path::open(&path, true) {
+            Ok(file) => file,
+            Err(error) => {
+                references.not_followed(&path, true, &error.to_string());
+                continue;
+            }
+        };
+        if file.metadata().is_ok_and(|it| it.len() > MOST_OF_LIST) {
+            let why = format!("it is longer than {} MiB", MOST_OF_LIST >> 20);
+            references.not_followed(&path, true, &why);
+            continue;
+        }
         let mut is_understood = true;
-        for FileOfDvc { md5, relpath } in listed.into_iter().flatten() {
+        let each = EachOfDvc(|FileOfDvc { md5, relpath }| {
             if !is_hex(&md5, 32) {
                 is_understood = false;
-                continue;
+                return;
             }
             let object = by_digits(&md5, |it| root.join(&it[..2]).join(&it[2..]));
             references.require(object, (Some(relpath), None), &path);
-        }
-        if !is_understood {
+        });
+        let mut json = serde_json::Deserializer::from_reader(BufReader::new(file));
+        let read = json.deserialize_seq(each).and_then(|()| json.end());
+        if !is_understood || read.is_err() {
             references.not_understood(&path, true);
+        }
+    }
+    references
+}
+
+/// Of npm: `index-v5/2x/2x/<60>`, where the last entry of a key counts. A line has the SHA-1 of its JSON in front of it.
+pub(super) fn of_cacache(root: &Path) -> References {
+    let mut references = References::default();
+    for (entry, _) in below(root, "index-v5") {
+        let Found::File { path, .. } = entry else {
+            let said = Said::Other("not a file of the index".into());
+            references.wrong.extend(object(entry, said, |_| false));
+            continue;
+        };
+        let text = match read_limited(&path, MOST_OF_LIST) {
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                let why = format!("it is longer than {} MiB", MOST_OF_LIST >> 20);
+                references.not_followed(&path, false, &why);
+                continue;
+            }
+            Err(error) => {
+                references.wrong.push(Object::Unreadable(error));
+                continue;
+            }
+        };
+        let mut latest = HashMap::new();
+        for (at, line) in text.split(|it| *it == b'\n').enumerate().filter(|(_, it)| !it.is_empty())
+        {
+            let (digits, json) = line.split_at(line.len().min(2 * SHA1_LEN));
+            let json = json.strip_prefix(b"\t").unwrap_or_default();
+            if hex(&Sha1::digest(json)).as_bytes() != digits {
+                let cause = format!("line {} is not as its digest says", at + 1);
+                references.wrong.push(Object::Wrong(path.clone(), cause));
+                continue;
+            }
+            match serde_json::from_slice::<EntryOfNpm>(json) {
+                Ok(entry) => drop(latest.insert(entry.key.clone(), entry)),
+                Err(_) => references.not_understood(&path, false),
+            }
+        }
+        for EntryOfNpm { key, integrity, size } in latest.into_values() {
+            let Some(integrity) = integrity.filter(|it| !it.is_empty()) else { continue };
+            let found = contents_of_npm(root, &integrity);
+            let Some(first) = found.first() else {
+                references.not_understood(&path, false);
+                continue;
+            };
+            // One of them is enough.
+            let object = found.iter().find(|it| is_there(it)).unwrap_or(first);
+            references.require(object.clone(), (Some(key), size), &path);
+        }
+    }
+    references
+}
+
+/// The objects that may be the content with this integrity, such as `sha512-BASE64`: by the strongest algorithm in it.
+fn contents_of_npm(root: &Path, integrity: &str) -> Vec<PathBuf> {
+    let of = |algorithm: &str| {
+        let digests = integrity.split_ascii_whitespace().filter_map(|it| {
+            let (name, digest) = it.split_once('-')?;
+            let digest = digest.split('?').next().filter(|_| name == algorithm)?;
+            let digits = hex(&STANDARD.decode(digest).ok()?);
+            let (first, rest) = digits.split_at_checked(2)?;
+            let (second, rest) = rest.split_at_checked(2)?;
+            let folder = root.join("content-v2").join(algorithm);
+            Some(folder.join(first).join(second).join(rest))
+        });
+        digests.collect::<Vec<_>>()
+    };
+    ["sha512", "sha384", "sha256", "sha1"]
+        .into_iter()
+        .map(of)
+        .find(|it| !it.is_empty())
+        .unwrap_or_default()
+}
+
+/// Of a registry: `repositories/NAME/_manifests/**/link`, which names a manifest. Links in `_layers` stay when a blob is removed.
+pub(super) fn of_registry(root: &Path) -> References {
+    let (mut references, mut seen) = (References::default(), HashSet::new());
+    let bases = bases(root);
+    let place = |text: &str, _| {
+        let (algorithm, digits) = digest(text)?;
+        let folder = root.join("blobs").join(algorithm);
+        Some(by_digits(digits, |it| folder.join(&it[..2]).join(it).join("data")))
+    };
+    for (entry, inside) in below(root, "repositories") {
+        let of = inside.split_once("/_manifests/").filter(|(_, it)| !it.contains("/signatures/"));
+        let path = match (entry, of) {
+            (Found::File { path, .. }, Some((_, within))) if within.ends_with("/link") => path,
+            (Found::Failed(error), _) => {
+                references.wrong.push(Object::Unreadable(error));
+                continue;
+            }
+            _ => continue,
+        };
+        let text = match read_small(&path) {
+            Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+            Err(error) => {
+                references.wrong.push(Object::Unreadable(error));
+                continue;
+            }
+        };
+        let Some(manifest) = place(text.trim_end(), true) else {
+            references.not_understood(&path, false);
+            continue;
+        };
+        if seen.insert(manifest.clone()) {
+            let repository = of.and_then(|(it, _)| it.strip_prefix("repositories/"));
+            let repository = repository.map(str::to_owned);
+            references.require(manifest.clone(), (repository.clone(), None), &path);
+            if manifest.is_file() && outside(&bases, &manifest).is_none() {
+                let remark = repository.as_deref();
+                references.manifest(root, (&manifest, true), remark, &place);
+            }
         }
     }
     references
