@@ -45,7 +45,8 @@ prints_nothing() {
 
 # ---- Parts ---------------------------------------------------------------------------------------
 
-# One version everywhere, and a section of the changelog with a date, which becomes the notes of the release.
+# One version everywhere, and a section of the changelog with a date, which becomes the notes of the release. Without a tag, the
+# notes may be what is under "Unreleased".
 part_version() {
     need python3
     local notes=$out/NOTES.md
@@ -53,6 +54,9 @@ part_version() {
     # Not every awk counts repetitions.
     local day='[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'
     sed -n "/^## \\[${version//./\\.}\\] - $day\$/,/^## / { /^## /!p; }" CHANGELOG.md >"$notes"
+    if ! grep -q . "$notes" && [[ -z $tag ]]; then
+        sed -n '/^## \[Unreleased\]$/,/^## / { /^## /!p; }' CHANGELOG.md >"$notes"
+    fi
     if ! grep -q . "$notes"; then
         rm "$notes"
         fail "CHANGELOG.md has no section \"## [$version] - YYYY-MM-DD\": write it, from what is under \"Unreleased\""
@@ -60,7 +64,7 @@ part_version() {
     if sed -n '/^## \[Unreleased\]$/,/^## \[[0-9]/p' CHANGELOG.md | grep -q '^- '; then
         local left="CHANGELOG.md has entries under \"Unreleased\": move them into the section of $version"
         [[ -z $tag ]] || fail "$left"
-        echo "Not in the notes yet: $left"
+        echo "Before a release: $left"
     fi
     [[ -z $tag || $tag == "v$version" ]] || fail "the tag is $tag, and the files have version $version: delete the tag, and tag v$version"
 }
