@@ -19,4 +19,5 @@ mod similar;
 mod sorter;
 mod stages;
 mod tree;
+mod unnumbered;
 mod verified;

@@ -148,6 +148,12 @@ fn summary(found: &MissingFiles) -> String {
     if totals.own > 0 {
         let first = shown(found.roots()[0].path());
         text += &format!("; not counted: {} of the others in {first}", count(totals.own, "file"));
+        if totals.unnumbered > 0 {
+            text += &format!(
+                " ({} of them by name and content alone, as no inode is recorded; name the directory with --root if it is a copy)",
+                totals.unnumbered
+            );
+        }
     }
     text + "; " + &contents::known_by(found.roots(), found.read())
 }
@@ -160,6 +166,7 @@ fn summary_json(found: &MissingFiles) -> String {
         ("bytes", totals.bytes),
         ("unknown", totals.unknown),
         ("not_counted", totals.own),
+        ("unnumbered", totals.unnumbered),
         ("files_read", files),
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),

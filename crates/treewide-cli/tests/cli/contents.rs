@@ -225,7 +225,7 @@ fn missing_lists_files_and_ends_with_1() {
     let expected =
         serde_json::json!({"path": "t/b/1", "digest": hex("two"), "size": 3, "evidence": "read"});
     assert_eq!(first, expected);
-    assert!(ended.text().ends_with("{\"files\":4,\"missing\":2,\"bytes\":6,\"unknown\":0,\"not_counted\":0,\"files_read\":5,\"bytes_read\":15,\"unreadable\":0}\n"));
+    assert!(ended.text().ends_with("{\"files\":4,\"missing\":2,\"bytes\":6,\"unknown\":0,\"not_counted\":0,\"unnumbered\":0,\"files_read\":5,\"bytes_read\":15,\"unreadable\":0}\n"));
 }
 
 #[test]

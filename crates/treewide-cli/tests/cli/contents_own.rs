@@ -223,3 +223,87 @@ fn paths_of_a_plain_list_are_those_of_its_files_only_if_verified() {
     let ended = folder.treewide("dupes -q --json list").run();
     assert_eq!(ended.text().matches("\"here\":false").count(), 2, "{ended:?}");
 }
+
+/// Says in an index which file system it is of. FUSE and FAT keep no inodes.
+fn set_kind(folder: &Folder, list: &str, kind: &str, has_inodes: bool) {
+    let index = folder.join(format!("{list}.tw"));
+    let text = fs::read_to_string(&index).unwrap();
+    let edit = |line: &str| -> String {
+        let line = match line.split_once("\"kind\":\"") {
+            Some((before, rest)) => {
+                format!("{before}\"kind\":\"{kind}{}", &rest[rest.find('"').unwrap()..])
+            }
+            None => line.to_owned(),
+        };
+        let line = match line.split_once(",\"check\"") {
+            Some((line, _)) => format!("{line}}}"),
+            None => line,
+        };
+        match line.split_once(",\"ino\":") {
+            Some((before, rest)) if !has_inodes => {
+                format!("{before},\"read\"{}\n", rest.split_once(",\"read\"").unwrap().1)
+            }
+            _ => line + "\n",
+        }
+    };
+    fs::write(&index, text.lines().map(edit).collect::<String>()).unwrap();
+}
+
+/// Without inodes, nothing tells the record of a directory from that of a copy.
+#[test]
+fn record_without_inodes_is_not_taken_for_a_copy() {
+    let folder = Folder::new();
+    for name in ["phone/dcim/1", "phone/dcim/2", "phone/3"] {
+        folder.write(name, name);
+    }
+    folder.write("other/x", "other");
+    for dir in ["lists", "bk"] {
+        fs::create_dir(folder.join(dir)).unwrap();
+    }
+    assert!(
+        Command::new("cp")
+            .args(["-a", "phone", "bk/x"])
+            .current_dir(folder.join(""))
+            .status()
+            .unwrap()
+            .success()
+    );
+    snapshots(&folder, &["phone -o lists/phone.b3", "phone/dcim -o lists/dcim.b3", "bk -o bk.b3"]);
+    snapshots(&folder, &["bk/x -o lists/x.b3", "phone -o lists/usb.b3", "phone -o lists/disk.b3"]);
+    for list in ["lists/phone.b3", "lists/dcim.b3", "lists/x.b3", "bk.b3"] {
+        set_kind(&folder, list, "fuse", false);
+    }
+    set_kind(&folder, "lists/usb.b3", "exfat", false);
+    set_kind(&folder, "lists/disk.b3", "ext4", true);
+    fs::rename(folder.join("bk"), folder.join("off")).unwrap();
+    let says = "(3 of them by name and content alone, as no inode is recorded; name the directory";
+    for (list, says) in [("phone", says), ("x", says), ("dcim", "(2 of them by name")] {
+        let args = format!("missing phone lists/{list}.b3 other");
+        folder.treewide(&args).run().fails(1, &["3 of 3 files missing", "not counted", says]);
+    }
+    // Of a part, the record of all of it.
+    let args = "missing phone/dcim lists/phone.b3 other";
+    folder.treewide(args).run().fails(1, &["2 of 2 files missing", "not counted: 2 files"]);
+    // Also if a file has another name now.
+    fs::rename(folder.join("phone/3"), folder.join("phone/4")).unwrap();
+    folder.treewide("missing phone lists/phone.b3 other").run().fails(1, &["3 of 3 files missing"]);
+    fs::rename(folder.join("phone/4"), folder.join("phone/3")).unwrap();
+    // The one other operand, another directory, and another local file system.
+    for args in ["phone lists/phone.b3", "phone bk.b3 other", "lists/disk.b3 lists/usb.b3 other"] {
+        let ended = folder.treewide(&format!("missing {args}")).run();
+        ended.fails(0, &["0 of 3 files missing"]);
+    }
+    // The copy is here.
+    let args = "missing --root off/x phone lists/x.b3 other";
+    folder.treewide(args).run().fails(0, &["0 of 3 files missing"]);
+
+    for args in ["phone lists/phone.b3", "lists/phone.b3 phone", "lists/phone.b3 lists/x.b3"] {
+        folder.treewide(&format!("dupes -q {args}")).run().succeeds_with("");
+    }
+    for args in
+        ["lists/disk.b3 lists/usb.b3", "phone off/x lists/phone.b3", "lists/phone.b3 phone off/x"]
+    {
+        let ended = folder.treewide(&format!("dupes {args}")).run();
+        ended.fails(0, &["1 group of folders: 3 files could go"]);
+    }
+}

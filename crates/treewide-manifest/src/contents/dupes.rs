@@ -11,6 +11,7 @@ use crate::contents::roots::{Roots, Run, runs};
 use crate::contents::similar::Similar;
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::{Wanted, resolve};
+use crate::contents::unnumbered::Twins;
 use crate::contents::verified::Verified;
 use crate::error::{Error, ErrorKind};
 use crate::run::verdict::Evidence;
@@ -332,6 +333,7 @@ fn of_run(
     let (mut names, mut size) = (Vec::with_capacity(run.len()), None);
     let (mut files, mut numbers, mut places) = (Vec::<File>::new(), Numbers::new(), HashMap::new());
     let is_vague = run.iter().any(|it| roots.all[split(path_of(it).0).0].is_vague());
+    let mut twins = Twins::of(roots);
     for record in run.iter() {
         let (path, mut facts) = path_of(record);
         if let Some((a, b)) = size.zip(facts.size).filter(|(a, b)| a != b) {
@@ -355,9 +357,11 @@ fn of_run(
             facts.inode = roots.inode(path).or(facts.inode);
         }
         places.extend(place.map(|it| (it, names.len())));
-        let new = files.len();
+        let twin = twins.file(path, facts.inode.is_some(), roots);
+        let new = twin.unwrap_or(files.len());
         let file = facts.inode.map_or(new, |it| numbers.file(&it, new));
-        files.resize(new.max(file + 1), File::default());
+        twins.add(path, facts.inode.is_some() || twin.is_some(), file);
+        files.resize(files.len().max(file + 1), File::default());
         files[file].here += 1;
         files[file].all = files[file].all.max(facts.inode.map_or(0, |it| it.links));
         names.push(Name { path, evidence: facts.evidence, group, file });

@@ -53,6 +53,8 @@ pub struct MissingTotals {
     pub files: u64,
     /// Names in other operands that lead to files of the first. They do not count.
     pub own: u64,
+    /// Those of them that no inode tells from the files of a copy: their manifest has none, and its directory is not here.
+    pub unnumbered: u64,
     /// Files that no other has.
     pub missing: u64,
     /// Their bytes, as far as the operand says them.
@@ -101,10 +103,11 @@ impl Missing {
         let (mut totals, mut lost) = (MissingTotals::default(), Sorter::new());
         for (number, root) in (0_u32..).zip(&roots.all) {
             let side = if number == 0 { FIRST } else { OTHER };
-            let mut own = own.as_ref().filter(|_| side == OTHER).and_then(|it| it.names_in(root));
+            let own = own.as_ref().filter(|_| side == OTHER);
+            let mut own = own.map_or(Ok(None), |it| it.names_in(root, options))?;
             root.each_in_order(number, options, &mut |name, kind| {
                 let Kind::File(digest, facts) = kind else { return Ok(()) };
-                if own.as_mut().is_some_and(|own| own.has(name, &facts)) {
+                if own.as_mut().is_some_and(|own| own.has(name, digest.as_ref(), &facts)) {
                     totals.own += 1;
                     return Ok(());
                 }
@@ -125,6 +128,7 @@ impl Missing {
                     None => Ok(()),
                 }
             })?;
+            totals.unnumbered += own.map_or(0, |it| it.unnumbered);
         }
         let mut there = HashSet::new();
         runs(&mut sorter.finish()?, (OUT_LEN, 1), options, &mut |run| {

@@ -5,10 +5,12 @@ use crate::contents::facts::{Facts, Inode};
 use crate::contents::links::Links;
 use crate::contents::root::Root;
 use crate::contents::roots::Roots;
+use crate::contents::unnumbered::Unnumbered;
 use crate::error::Error;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use treewide::OUT_LEN;
 use treewide_files::name::os_path;
 use treewide_files::{Options, Stamp};
 
@@ -26,6 +28,8 @@ pub(crate) struct Own {
     recorded: HashMap<(u64, i64), (u64, u64)>,
     /// Recorded inodes and ctimes with the hash of each name.
     named: HashSet<(u64, i64, u64)>,
+    /// What also tells them, if another operand may have no inodes.
+    unnumbered: Option<Unnumbered>,
 }
 
 /// Names of another operand.
@@ -36,6 +40,11 @@ pub(crate) struct Names<'a> {
     last: (PathBuf, PathBuf),
     is_vague: bool,
     is_list: bool,
+    root: &'a Root,
+    /// Whether it is a manifest of files without inodes, most of which are those of the first operand.
+    is_record: bool,
+    /// How many of its names had no inode, and were taken for files of the first operand.
+    pub(crate) unnumbered: u64,
 }
 
 impl Own {
@@ -47,12 +56,20 @@ impl Own {
         }
         let mut own = Self { dir: first.full(), is_pair: others.len() == 1, ..Self::default() };
         let asks = own.dir.is_some() && others.iter().any(|it| it.dir().is_some());
+        // The record of the first is compared if there is nothing else.
+        let away = others.len() > 1 && others.iter().any(Root::is_away);
+        let mut unnumbered = away.then(|| Unnumbered::new(first));
         let mut links = Links::of(first);
         first.each(0, options, &mut |name, kind| {
-            let Kind::File(_, facts) = kind else { return Ok(()) };
+            let Kind::File(digest, facts) = kind else { return Ok(()) };
             // A file that a link leads to stays.
             if links.as_mut().is_some_and(|it| it.has(name)) {
                 return Ok(());
+            }
+            if let (Some(unnumbered), Some(digest)) = (&mut unnumbered, digest) {
+                let path = if first.is_list() { None } else { roots.path(0, name) };
+                let now = facts.inode.map(|it| it.device).zip(path.as_deref());
+                unnumbered.add(name, &digest, facts.inode.is_some(), now);
             }
             let is_now = facts.inode.is_some_and(|it| it.list == 0);
             let here = || roots.inode(&[&0_u32.to_be_bytes(), name].concat());
@@ -70,24 +87,45 @@ impl Own {
             own.inodes.extend([facts.inode, now].iter().flatten().map(|it| it.inode));
             Ok(())
         })?;
+        own.unnumbered = unnumbered;
         Ok(Some(own))
     }
 
     /// `None` if the operand alone is the record of the first, or the first is its record.
-    pub(crate) fn names_in(&self, root: &Root) -> Option<Names<'_>> {
+    pub(crate) fn names_in<'a>(
+        &'a self,
+        root: &'a Root,
+        options: &Options,
+    ) -> Result<Option<Names<'a>>, Error> {
         let dir = root.full();
         let is_same = dir.is_some() && dir == self.dir;
         if is_same && (self.is_pair || !root.is_list()) {
-            return None;
+            return Ok(None);
         }
         let (is_vague, is_list) = (root.is_vague(), root.is_list());
-        Some(Names { own: self, dir, last: Default::default(), is_vague, is_list })
+        let unnumbered = self.unnumbered.as_ref().filter(|_| root.is_away());
+        let is_record = unnumbered.map_or(Ok(false), |it| it.is_record(root, options))?;
+        let (last, unnumbered) = Default::default();
+        Ok(Some(Names { own: self, dir, last, is_vague, is_list, root, is_record, unnumbered }))
     }
 }
 
 impl Names<'_> {
     /// Whether this is a name of a file of the first operand, and no other name stays if that goes.
-    pub(crate) fn has(&mut self, name: &[u8], facts: &Facts) -> bool {
+    pub(crate) fn has(
+        &mut self,
+        name: &[u8],
+        digest: Option<&[u8; OUT_LEN]>,
+        facts: &Facts,
+    ) -> bool {
+        if facts.inode.is_none()
+            && self.root.is_away()
+            && let Some((own, digest)) = self.own.unnumbered.as_ref().zip(digest)
+        {
+            let is_it = self.is_record || own.has(self.root, name, digest);
+            self.unnumbered += u64::from(is_it);
+            return is_it;
+        }
         let now = if self.is_list { None } else { facts.inode };
         let Some(path) = self.dir.as_ref().and_then(|it| Some(it.join(os_path(name).ok()?))) else {
             return self.is_recorded(name, facts);

@@ -10,6 +10,7 @@ use crate::format::manifest::{Index, Manifest, index_path};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
+use crate::tree::clock;
 use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -142,6 +143,23 @@ impl Root {
             From::Directory(tree) => Some(tree),
             _ => None,
         }
+    }
+
+    /// The kind of its file system, if that is known.
+    pub(crate) fn kind(&self) -> &str {
+        match &self.from {
+            From::Manifest(manifest) => match manifest.index() {
+                Index::Bound(ends) => &ends.0.fs.kind,
+                Index::Absent | Index::Ignored(_) => "unknown",
+            },
+            From::Directory(_) => clock::kind(&self.path).0,
+            From::List | From::Bucket(_) => "unknown",
+        }
+    }
+
+    /// Whether only inodes that it records tell its files from those of another operand.
+    pub(crate) fn is_away(&self) -> bool {
+        matches!(self.from, From::Manifest(_)) && self.dir.is_none()
     }
 
     /// Whether links, directories and special files are known.
