@@ -97,6 +97,13 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
         "@name@ mode=0644 size=@size@ \\\n    md5=@md5@ uid=0 \\\n    sha256digest=@sha256@\nd type=dir\n..\n",
         "",
     ),
+    ("plain", "\"Algorithm\",\"Hash\",\"Path\"\r\n", "\"SHA256\",\"@sha256@\",\"@name@\"\r\n", ""),
+    (
+        "plain",
+        "[\n",
+        "  {\n    \"Algorithm\": \"SHA256\",\n    \"Hash\": \"@sha256@\",\n    \"Path\": \"@name@\"\n  },\n",
+        "{}]\n",
+    ),
     ("x.dist-info/RECORD", "", "@name@,sha256=@base64@,@size@\n", "x.dist-info/RECORD,,\n"),
     ("plain", "TIMESTAMP x\n", "DIST @name@ @size@ BLAKE2B @blake2b-512@ SHA512 @sha512@\n", ""),
     ("Manifest", "TIMESTAMP x\n", "DIST @name@ @size@ SHA512 @sha512@\n", ""),

@@ -101,6 +101,13 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
         "",
         "SHA-256",
     ),
+    (
+        "x",
+        "#TYPE X\r\n\"Algorithm\",\"Hash\",\"Path\"\r\n\"SHA256\",\"@UPPER\",\"alpha.txt\"\r\n",
+        "",
+        "SHA-256",
+    ),
+    ("x", "{\"Algorithm\":\"SHA256\",\"Hash\":\"@UPPER\",\"Path\":\"alpha.txt\"}\n", "", "SHA-256"),
     ("x.dist-info/RECORD", "alpha.txt,sha256=@BASE64,6\nx.dist-info/RECORD,,\n", "", "SHA-256"),
     (
         "Manifest",

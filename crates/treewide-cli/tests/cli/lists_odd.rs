@@ -38,8 +38,7 @@ fn check_takes_indexes_and_absolute_names_as_they_are() {
 fn check_says_what_to_do_about_forms_that_it_does_not_read() {
     let folder = folder();
     for (text, advice) in [
-        ("\"Algorithm\",\"Hash\",\"Path\"\n\"SHA256\",\"@SHA256\",\"alpha.txt\"\n", "Format-Table"),
-        ("Algorithm : SHA256\nHash      : @SHA256\nPath      : alpha.txt\n", "Format-Table"),
+        ("Algorithm : SHA256\nHash      : @SHA256\nPath      : alpha.txt\n", "Export-Csv"),
         ("         6  @SHA256  alpha.txt\n", "without -z"),
         (
             "golang.org/x/text v0.3.0 h1:g61tztE5qeGQ89tm6NTjjM9VPIm088od1l6aSorWRWg=\n",
@@ -49,6 +48,11 @@ fn check_says_what_to_do_about_forms_that_it_does_not_read() {
         folder.write("x", filled(&format!("{text}@SHA256  alpha.txt\n")));
         folder.treewide("check x").run().fails(3, &["x:1: ", advice, "1 OK"]);
     }
+    folder.write("package-lock.json", "{\n \"name\": \"x\",\n \"integrity\": \"sha512-AAAA\"\n}\n");
+    let ended = folder.treewide("check package-lock.json").run();
+    let cause =
+        "package-lock.json:4: not a list: its digests are of no files here; npm ci uses them\n";
+    ended.fails(3, &[cause, "1 file checked: 0 OK, 1 not verified"]);
     folder.write("x", filled("alpha.txt 9F606EEC\n@SHA256  alpha.txt\n"));
     let ended = folder.treewide("check x").run();
     let crc32 = "alpha.txt: FAILED (a CRC-32, which is read only in .sfv)\nalpha.txt: OK\n";

@@ -146,7 +146,8 @@ impl Paragraph {
                     let before = before.trim_ascii_end();
                     let key = before.strip_suffix(b":").or(before.strip_suffix(b"="));
                     let key = key.and_then(|it| it.rsplit(|it| !it.is_ascii_alphanumeric()).next());
-                    key.is_some_and(|it| Algorithm::tagged(tag(it)).is_some())
+                    let is_named = key.is_some_and(|it| Algorithm::tagged(tag(it)).is_some());
+                    is_named || before.ends_with(b"\"")
                 });
                 if is_entry {
                     said.push(Err(without_digest(self.name(), "a blank in front of a field")));

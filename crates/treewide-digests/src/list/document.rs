@@ -1,5 +1,5 @@
-//! JSON documents that name files and digests: the page of a release (`"digest": "sha256:.."` next to `"name"`), and
-//! `.cargo-checksum.json`, by which the sources are checked that `cargo vendor` has fetched.
+//! JSON documents that name files and digests: the page of a release (`"digest": "sha256:.."` next to `"name"`),
+//! `Get-FileHash | ConvertTo-Json`, and `.cargo-checksum.json`, by which the sources are checked that `cargo vendor` has fetched.
 
 use super::form::within;
 use super::line::{Parts, Said, digests, is_digest, without_digest};
@@ -13,6 +13,16 @@ pub(crate) fn page(document: &Value, said: &mut Vec<Said>) {
         Value::Array(values) => values.iter().for_each(|it| page(it, said)),
         Value::Object(object) => {
             let before = said.len();
+            let of_powershell = ["Algorithm", "Hash", "Path"].map(|it| object.get(it));
+            if of_powershell.iter().flatten().count() > 1 {
+                let strings = of_powershell.map(|it| it.and_then(Value::as_str));
+                let [Some(tag), Some(digits), Some(name)] = strings else {
+                    let cause = "not an algorithm, a hash and a path";
+                    return said.push(Err(without_digest(b"", cause)));
+                };
+                let parts = file(name, &Value::from(digits), None);
+                return said.push(parts.map(|it| Parts { tag: tag.into(), ..it }));
+            }
             let name = object.get("name").and_then(Value::as_str);
             let size = match object.get("size") {
                 Some(Value::String(text)) => text.parse().ok(),
@@ -146,7 +156,8 @@ mod tests {
             {"name": "d.tar", "digest": null}, {"label": "e", "digest": "sha256:@"}, {"sha256": "@"},
             {"name": "f.tar", "checksum": "sha256:@"}, {"name": "g.tar", "id": "RA_1", "commit": "@"},
             {"name": "h.tar", "size": "7", "sha256": "@", "md5sum": "00"}, {"name": "i.tar", "size": -1, "hash": "@"},
-            {"name": "j.t@"}, {"size": "@"}, {"id": "@"}]}"#;
+            {"name": "j.t@"}, {"size": "@"}, {"id": "@"},
+            {"Algorithm": "MD5", "Hash": "00", "Path": "k"}, {"Hash": "00", "Path": "l"}]}"#;
         let without = "a digest without a file name";
         assert_eq!(
             read(page, &text.replace('@', &hex)),
@@ -164,6 +175,8 @@ mod tests {
                 "a digest in a key that is not known: hash",
                 "a digest in the place of a name",
                 without,
+                "k MD5:00 None",
+                "not an algorithm, a hash and a path",
             ]
         );
         assert!(read(page, r#"{"path": "a", "digest": "00"}"#).is_empty());

@@ -1,7 +1,9 @@
 //! Forms that every line of a list has, if one line or the list's name shows it.
 
+mod csv;
 mod gentoo;
 mod hashdeep;
+mod lock;
 mod mtree;
 mod sfv;
 mod wheel;
@@ -32,7 +34,7 @@ pub(crate) fn of_title(path: &Path) -> Option<Box<dyn Form>> {
     match name {
         "RECORD" => Some(Box::new(wheel::Record::of(path))),
         _ if name.to_ascii_lowercase().ends_with(".sfv") => Some(Box::new(sfv::Sfv)),
-        _ => None,
+        _ => Some(Box::new(lock::Lock::of(name)?)),
     }
 }
 
@@ -40,6 +42,9 @@ pub(crate) fn of_title(path: &Path) -> Option<Box<dyn Form>> {
 pub(crate) fn of_line(path: &Path, line: &[u8]) -> Option<Box<dyn Form>> {
     if line.starts_with(b"%%%% HASHDEEP-") {
         return Some(Box::<hashdeep::Hashdeep>::default());
+    }
+    if csv::is_header(line) {
+        return Some(Box::new(csv::Csv));
     }
     if line.starts_with(b"#mtree") || line.starts_with(b"/set ") {
         return Some(Box::<mtree::Mtree>::default());
@@ -95,7 +100,13 @@ mod tests {
     #[test]
     fn of_line_knows_the_first_lines_of_forms() {
         let is_known = |line: &str| of_line(Path::new("x"), line.as_bytes()).is_some();
-        for line in ["%%%% HASHDEEP-1.0", "#mtree v2", "/set type=file", "DIST a 6 SHA512 00"] {
+        for line in [
+            "%%%% HASHDEEP-1.0",
+            "Algorithm,Hash,Path",
+            "#mtree v2",
+            "/set type=file",
+            "DIST a 6 SHA512 00",
+        ] {
             assert!(is_known(line), "{line}");
         }
         for line in ["# mtree", "DIST a b SHA512 00", "DATA is 6", "%%%%"] {

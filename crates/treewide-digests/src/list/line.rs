@@ -239,11 +239,8 @@ pub(crate) fn advice(line: &[u8]) -> Option<&'static str> {
     let (first, second) = (words.next()?, words.next().unwrap_or_default());
     let is_number = first.len() < DIGEST_LIKE && first.iter().all(u8::is_ascii_digit);
     Some(match first {
-        b"\"Algorithm\",\"Hash\",\"Path\"" => {
-            "CSV is not read; use Get-FileHash | Format-Table -AutoSize"
-        }
         b"Algorithm" if second == b":" => {
-            "a list of properties is not read; use Get-FileHash | Format-Table -AutoSize"
+            "a list of properties is not read; use Get-FileHash | Export-Csv"
         }
         _ if is_number && is_digest(second) && words.next().is_some() => {
             "a length before the digest is not read; make the list without -z"
