@@ -28,6 +28,8 @@ pub enum Loss {
     Other(u64),
     /// The manifest in this place has this path, and it could not be read.
     Unread(PathBuf),
+    /// The manifest has a record of this path, for this reason no one can say of which, and it would be lost.
+    Unmatched(PathBuf, String),
     /// The manifest in this place has another digest of this file, nothing shows that someone wants the new content, and how that differs.
     Doubt(PathBuf, String),
     /// The manifest in this place has an index, and the new one would have none.
@@ -40,7 +42,11 @@ impl Loss {
     /// The flag with which the caller continues: `allow-empty`, `accept-damage` or `max-removed`.
     pub fn flag(&self) -> &'static str {
         match self {
-            Self::Damage(_) | Self::NoList | Self::Doubt(..) | Self::NoIndex => "accept-damage",
+            Self::Damage(_)
+            | Self::NoList
+            | Self::Doubt(..)
+            | Self::NoIndex
+            | Self::Unmatched(..) => "accept-damage",
             Self::Removed(..) => "max-removed",
             _ => "allow-empty",
         }
@@ -102,6 +108,9 @@ impl fmt::Display for Loss {
                 "has a record of {}, which could not be read now and would be lost; `treewide update` keeps it",
                 shown(at)
             ),
+            Self::Unmatched(at, cause) => {
+                write!(f, "has a record of {}, which would be lost: {cause}", shown(at))
+            }
             Self::Doubt(at, detail) => write!(
                 f,
                 "has another digest of {}, and the new one may be that of rot: {detail}; `treewide update` keeps the old one",

@@ -307,3 +307,23 @@ fn record_without_inodes_is_not_taken_for_a_copy() {
         ended.fails(0, &["1 group of folders: 3 files could go"]);
     }
 }
+
+/// A `README` of its own in the working directory does not make that the directory of the list.
+#[test]
+fn list_is_of_the_directory_that_has_most_of_its_names() {
+    let folder = Folder::new();
+    for name in ["p1", "p2", "README"] {
+        folder.write(format!("phone/{name}"), format!("content of {name}"));
+    }
+    folder.treewide("sum -q -r . -o ../phone.b3").at(folder.join("phone")).run().fails(0, &[]);
+    folder.write("README", "mine");
+    folder.write("other/x", "another");
+    let ended = folder.treewide("missing phone phone.b3 other").run();
+    ended.fails(1, &["3 of 3 files missing"]);
+    // All are here, and none there.
+    for name in ["p1", "p2", "README"] {
+        fs::rename(folder.join(format!("phone/{name}")), folder.join(name)).unwrap();
+    }
+    let ended = folder.treewide("dupes -q phone.b3 other").run();
+    assert_eq!((ended.code, ended.text()), (Some(0), ""));
+}

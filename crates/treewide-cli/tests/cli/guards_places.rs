@@ -185,3 +185,19 @@ fn damaged_list_names_the_whole_one_that_could_not_get_there() {
     fs::write(case.folder.join("p.b3"), fs::read(&left).unwrap()).unwrap();
     case.run("verify p.b3 t").is_code(0);
 }
+
+/// `b3sum` writes U+FFFD for what is not UTF-8: no one knows which file the line is of.
+#[test]
+fn line_that_is_of_no_known_file_is_not_dropped() {
+    let case = Case::new();
+    fs::write(case.folder.join(OsStr::from_bytes(b"t/\xff")), "good").unwrap();
+    case.folder.treewide("sum -q -r . -o ../l").at(case.folder.join("t")).run().fails(0, &[]);
+    let list = case.folder.read("l");
+    assert!(list.contains('\u{fffd}'), "{list}");
+    for command in ["update l t", "snapshot t -o l"] {
+        let says = ["l: has a record of \u{fffd}, which would be lost", "--accept-damage"];
+        case.keeps(3, command, &says);
+        assert_eq!(case.folder.read("l"), list, "{command}");
+    }
+    case.run("snapshot t -o l --accept-damage").is_code(0);
+}

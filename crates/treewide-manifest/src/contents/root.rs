@@ -70,8 +70,11 @@ impl Root {
         while names.len() < LOOKED_FOR && lines.read(&mut line)? {
             names.push(line.name.clone());
         }
-        // As `check`: names are those of the directory at hand, if anything is there.
-        new(find([root, below, Some(PathBuf::new()), named], &names), From::List)
+        // As `check`, names may be those of the directory at hand. A `README` is in many directories: where more of them are counts.
+        let count = |dir: &PathBuf| names.iter().filter(|it| has(dir, it)).count();
+        let all = [named, Some(PathBuf::new())].into_iter().flatten().rev();
+        let most = all.max_by_key(count).filter(|dir| names.is_empty() || count(dir) > 0);
+        new(find([root, below], &names).or(most), From::List)
     }
 
     /// The operand as it was named.
@@ -268,14 +271,16 @@ impl Root {
 
 /// The first of these directories that has one of the names, or the first that is there if there is no name.
 fn find<const N: usize>(dirs: [Option<PathBuf>; N], names: &[Vec<u8>]) -> Option<PathBuf> {
-    let has = |dir: &PathBuf, name: &Vec<u8>| {
-        os_path(name).is_ok_and(|it| dir.join(it).symlink_metadata().is_ok())
-    };
     let is = |dir: &PathBuf| match names {
         [] => dir.is_dir(),
         names => names.iter().any(|it| has(dir, it)),
     };
     dirs.into_iter().flatten().find(is)
+}
+
+/// Whether there is something with this name in a directory.
+fn has(dir: &Path, name: &[u8]) -> bool {
+    os_path(name).is_ok_and(|it| dir.join(it).symlink_metadata().is_ok())
 }
 
 /// The manifest at this list, if it has an index.

@@ -120,7 +120,7 @@ pub(crate) fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
         return Verdict::Changed(Change::Content { untimed: true });
     };
     let is_as_long = new.facts.as_ref().is_some_and(|it| it.bytes == facts.bytes);
-    other_content(facts, is_as_long.then(|| was.moved_to(&is)).flatten())
+    other_content(facts, is_as_long, was.moved_to(&is))
 }
 
 pub(crate) fn inode(record: &Record) -> Option<u64> {

@@ -180,6 +180,13 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// A record of no one knows which path, for this reason. It cannot be kept.
+    pub(crate) fn unmatched(&self, record: &Record, cause: &str) -> Result<(), Error> {
+        let list = self.old.map_or(Path::new(""), |old| old.list().path());
+        let loss = || Loss::Unmatched(name::path(record.bare()), cause.to_owned());
+        if self.accepted.damage { Ok(()) } else { Err(Error::refused(list, loss())) }
+    }
+
     /// The index turned out to be damaged.
     pub(crate) fn damaged(&self, cause: &str) -> Result<(), Error> {
         let list = self.old.map_or(Path::new(""), |old| old.list().path());

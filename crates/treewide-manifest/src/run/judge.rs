@@ -192,8 +192,7 @@ impl<'a> Judge<'a> {
             else {
                 return Verdict::Changed(Change::Content { untimed: true });
             };
-            let moved = (facts.bytes == is.bytes).then(|| seen.moved(stamp)).flatten();
-            return other_content(facts, moved);
+            return other_content(facts, facts.bytes == is.bytes, seen.moved(stamp));
         }
         let key = was.facts.as_ref().and_then(Facts::seen);
         match was.facts.as_ref().and_then(|facts| facts.mode) {
@@ -316,12 +315,19 @@ pub(crate) fn is_cut_off(was: &Record, is: Type) -> bool {
     was.kind() == Type::File && is == Type::Link
 }
 
-/// Judges other content, by the stamps that moved while size and mtime are as recorded.
-pub(crate) fn other_content(was: &Facts, moved: Option<Vec<&'static str>>) -> Verdict {
+/// Judges other content, by the stamps that moved while mtime is as recorded, and by whether its size is.
+pub(crate) fn other_content(
+    was: &Facts,
+    is_as_long: bool,
+    moved: Option<Vec<&'static str>>,
+) -> Verdict {
     match moved {
-        None => Verdict::Changed(Change::Content { untimed: false }),
-        Some(moved) if moved.is_empty() => Verdict::Rot { racy: was.key.is_none() },
-        Some(moved) => Verdict::Suspect { moved, from: None },
+        // No program changes a size without moving ctime.
+        Some(moved) if moved.is_empty() && (is_as_long || was.key.is_some()) => {
+            Verdict::Rot { racy: was.key.is_none() }
+        }
+        Some(moved) if is_as_long => Verdict::Suspect { moved, from: None },
+        _ => Verdict::Changed(Change::Content { untimed: false }),
     }
 }
 

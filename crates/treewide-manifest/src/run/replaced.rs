@@ -232,8 +232,11 @@ impl<'a> Replaced<'a> {
         };
         // The record of a link that is followed now has no content to lose.
         let is_followed = self.follows && record.kind() == Type::Link;
-        if is_followed || matches!(record.what, What::Unknown(_)) {
+        if is_followed {
             return Ok(());
+        }
+        if let What::Unknown(cause) = &record.what {
+            return self.guard.unmatched(&record, cause);
         }
         let there = self.beneath.look(bare);
         match there {

@@ -296,7 +296,7 @@ impl Verdict {
             }
             Self::Changed(Change::Xattrs(changes)) => named(changes),
             Self::Rot { racy: false } => {
-                "size, mtime, ctime and inode are as before, the content is not".into()
+                "mtime, ctime and inode are as before, the content is not".into()
             }
             Self::Rot { racy: true } => {
                 "size, mtime, ctime and inode are as before, the content is not; it was recorded right after a write, and \

@@ -44,7 +44,7 @@ pub(crate) const DIFF: Notes = Notes {
 /// Compare a directory with its manifest
 ///
 /// Reads every file, and reports what is changed, added, removed, moved or of another type. A file whose
-/// content differs although its size, mtime, ctime and inode are as recorded is reported as ROT: no one wrote
+/// content differs although its mtime, ctime and inode are as recorded is reported as ROT: no one wrote
 /// to it. If only ctime, inode or device moved, it is SUSPECT: see docs/manifests.md. Without an index (X.b3.tw), X.b3 is a plain list, and only the content of files is compared. A
 /// line is written for each difference, and a last line on standard error counts all.
 #[derive(Args)]

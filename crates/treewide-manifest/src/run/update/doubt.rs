@@ -47,7 +47,10 @@ impl Run<'_> {
             replaced.unread(record.bare());
         }
         judge.record(&record, verdict);
-        if matches!(record.what, What::Unknown(_)) { Ok(()) } else { self.write(&record) }
+        match &record.what {
+            What::Unknown(cause) => self.guard.unmatched(&record, cause),
+            _ => self.write(&record),
+        }
     }
 
     /// Whether the new content of a doubtful file is accepted.

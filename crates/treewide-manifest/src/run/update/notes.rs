@@ -48,6 +48,7 @@ impl Run<'_> {
                 }
                 match judge.gone(record.clone(), there) {
                     Some(Verdict::Unreadable(_)) => self.write(&record),
+                    Some(Verdict::NotCheckable(cause)) => self.guard.unmatched(&record, &cause),
                     _ => Ok(()),
                 }
             }
