@@ -7,7 +7,7 @@
 
 use crate::error::ErrorKind;
 use crate::identity::Identity;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,13 +22,6 @@ pub(crate) struct Folder {
     open: Option<OwnedFd>,
     /// Its device and inode.
     is: (u64, u64),
-}
-
-/// What is at a name in a directory.
-pub(crate) struct There {
-    pub(crate) kind: FileType,
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
 }
 
 impl Folder {
@@ -64,28 +57,6 @@ impl Folder {
         Ok(self.open.as_ref().map(AsFd::as_fd))
     }
 
-    /// What is at `path`, if it is in the directory with this device and inode. A link is not followed. `None` if the system
-    /// refuses that.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Replaced`] if the directory is another one, and [`ErrorKind::File`].
-    pub(crate) fn look(
-        &mut self,
-        path: &Path,
-        expected: (u64, u64),
-    ) -> Result<Option<There>, ErrorKind> {
-        let Some((folder, name)) = split(path) else { return Ok(None) };
-        let Some(folder) = self.at(folder, expected)? else { return Ok(None) };
-        match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(it) => {
-                let (kind, (device, inode)) = (FileType::from_raw_mode(it.st_mode), numbers(&it));
-                Ok(Some(There { kind, device, inode }))
-            }
-            Err(error) if is_refusal(error) => Ok(None),
-            Err(error) => Err(ErrorKind::read(error.into())),
-        }
-    }
-
     /// Opens a file that a walk has found. `None` if it is to be opened by its whole path.
     ///
     /// # Errors
@@ -118,7 +89,7 @@ impl Folder {
 
 /// Device and inode.
 #[allow(clippy::unnecessary_cast, reason = "their types depend on the architecture")]
-fn numbers(of: &Stat) -> (u64, u64) {
+pub(crate) fn numbers(of: &Stat) -> (u64, u64) {
     (of.st_dev as u64, of.st_ino as u64)
 }
 

@@ -152,7 +152,10 @@ impl SmallFiles {
         let Place::File(task, _) = &group[index] else { return None };
         let mut asked = None;
         let opened = match task.kind {
-            Kind::Found(identity) => self.open_found(identity, &task.path).map(|(file, _)| file),
+            Kind::Found(identity) => self.open_found(identity, &task.path).map(|(file, now)| {
+                asked = usize::try_from(now.len).ok();
+                file
+            }),
             Kind::Unknown | Kind::Alone => match look(&task.path) {
                 Look::MayWait => return None,
                 Look::Len(len) => {

@@ -5,6 +5,8 @@
 //! before `a/b`, because `.` is less than `/`.
 
 mod folders;
+#[cfg(target_os = "linux")]
+mod held;
 
 use self::folders::{Folders, Trouble};
 use crate::error::{Error, ErrorKind};
@@ -14,7 +16,7 @@ use crate::temporary::is_temporary;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::{DirEntry, WalkDir};
@@ -139,40 +141,62 @@ impl IntoIterator for Walk {
     type IntoIter = IntoIter;
 
     fn into_iter(self) -> IntoIter {
-        let root = self.root.clone();
-        let mut walk = IntoIter { walk: self, parts: Vec::new() };
-        walk.descend(root, None);
-        walk
+        #[cfg(target_os = "linux")]
+        if let Some(held) = held::Held::new(&self) {
+            return IntoIter(Box::new(held));
+        }
+        IntoIter(Box::new(ByPath::new(self)))
     }
 }
 
 /// A walk under way.
-pub struct IntoIter {
-    walk: Walk,
-    /// The walk of the root, and of each directory that is too deep for the walk before it.
-    parts: Vec<Part>,
-}
+pub struct IntoIter(Box<dyn Iterator<Item = Found> + Send>);
 
 impl fmt::Debug for IntoIter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IntoIter").field("walk", &self.walk).finish_non_exhaustive()
+        f.debug_struct("IntoIter").finish_non_exhaustive()
     }
 }
 
-/// The walk of one directory, with names that are short enough.
-struct Part {
+impl Iterator for IntoIter {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        self.0.next()
+    }
+}
+
+/// A walk by whole paths.
+struct ByPath {
+    walk: Walk,
     entries: Box<dyn Iterator<Item = walkdir::Result<DirEntry>> + Send>,
-    root: PathBuf,
     folders: Folders,
     /// The last directory, until something below it comes, and its depth.
     maybe_empty: Option<(PathBuf, usize)>,
     /// An entry that comes again.
     waiting: Option<DirEntry>,
-    /// If the name of `root` is too long: the directory, open, and the name that it is walked by.
-    stand_in: Option<(File, PathBuf)>,
 }
 
-impl Part {
+impl ByPath {
+    fn new(walk: Walk) -> Self {
+        let Walk { follow, hidden, one_file_system, .. } = walk;
+        let filter = walk.filter.clone();
+        let entries = WalkDir::new(&walk.root)
+            .follow_links(follow)
+            .same_file_system(one_file_system)
+            .sort_by(move |a, b| sort_key(a, follow).cmp(&sort_key(b, follow)))
+            .into_iter()
+            .filter_entry(move |entry| {
+                entry.depth() == 0
+                    || (hidden || !is_hidden(entry.file_name()))
+                        && filter
+                            .as_ref()
+                            .is_none_or(|keeps| keeps(entry.path(), entry.file_type().is_dir()))
+            });
+        let (folders, entries) = (Folders::new(follow), Box::new(entries));
+        Self { walk, entries, folders, maybe_empty: None, waiting: None }
+    }
+
     /// The error of a directory that looks empty because it cannot be listed. The system's library takes `ENOENT` for the end.
     fn check_empty(&mut self, next: &Option<walkdir::Result<DirEntry>>) -> Option<Error> {
         let depth = match next {
@@ -183,7 +207,7 @@ impl Part {
         };
         let failed = match self.maybe_empty.take() {
             Some((path, of)) if depth <= of => match listed(&path) {
-                Err(error) => Some(Error::new(self.path(&path), ErrorKind::read(error))),
+                Err(error) => Some(Error::new(path, ErrorKind::read(error))),
                 Ok(()) => None,
             },
             _ => None,
@@ -196,64 +220,9 @@ impl Part {
         failed
     }
 
-    /// The path below the root that `walked` stands for.
-    fn path(&self, walked: &Path) -> PathBuf {
-        match &self.stand_in {
-            None => walked.to_owned(),
-            Some((_, name)) => below(walked, name, &self.root),
-        }
-    }
-}
-
-/// The path below `root` that `walked` means, which is below `name`.
-fn below(walked: &Path, name: &Path, root: &Path) -> PathBuf {
-    match walked.strip_prefix(name) {
-        Ok(below) if below != Path::new("") => root.join(below),
-        _ => root.to_owned(),
-    }
-}
-
-impl IntoIter {
-    fn descend(&mut self, root: PathBuf, stand_in: Option<(File, PathBuf)>) {
-        let Walk { follow, hidden, one_file_system, .. } = self.walk;
-        let (filter, top) = (self.walk.filter.clone(), root.clone());
-        let name = stand_in.as_ref().map(|(_, name)| name.clone());
-        let walked = name.as_ref().unwrap_or(&root);
-        let stands_for = name.clone();
-        let entries = WalkDir::new(walked)
-            .follow_links(follow)
-            .same_file_system(one_file_system)
-            .sort_by(move |a, b| sort_key(a, follow).cmp(&sort_key(b, follow)))
-            .into_iter()
-            .filter_entry(move |entry| {
-                let keeps = |keeps: &Filter| match &stands_for {
-                    None => keeps(entry.path(), entry.file_type().is_dir()),
-                    Some(name) => {
-                        keeps(&below(entry.path(), name, &top), entry.file_type().is_dir())
-                    }
-                };
-                entry.depth() == 0
-                    || (hidden || !is_hidden(entry.file_name()))
-                        && filter.as_ref().is_none_or(keeps)
-            });
-        let folders = Folders::new(follow);
-        let entries = Box::new(entries);
-        let (maybe_empty, waiting) = (None, None);
-        self.parts.push(Part { entries, root, folders, maybe_empty, waiting, stand_in });
-    }
-
-    fn failed(&mut self, error: walkdir::Error) -> Option<Found> {
-        let part = self.parts.last()?;
-        let path = error.path().map_or_else(|| part.root.clone(), |path| part.path(path));
+    fn failed(&self, error: walkdir::Error) -> Found {
+        let path = error.path().unwrap_or(&self.walk.root).to_owned();
         let is_too_deep = error.io_error().is_some_and(long_path::is_too_long);
-        // Below a directory that is walked by another name, a loop would not be noticed.
-        if is_too_deep
-            && !self.walk.follow
-            && let Some(stand_in) = long_path::directory(&path)
-        {
-            self.descend(path, Some(stand_in));
-            return None;
-        }
         let cause = match error.loop_ancestor() {
             Some(ancestor) => ErrorKind::LinkLoop { leads_to: ancestor.to_owned() },
             None => match error.into_io_error() {
@@ -262,38 +231,33 @@ impl IntoIter {
                 None => ErrorKind::Other("cannot be walked".into()),
             },
         };
-        Some(Found::Failed(Error::new(path, cause)))
+        Found::Failed(Error::new(path, cause))
     }
 }
 
-impl Iterator for IntoIter {
+impl Iterator for ByPath {
     type Item = Found;
 
     fn next(&mut self) -> Option<Found> {
         loop {
-            let part = self.parts.last_mut()?;
-            let entry = match part.waiting.take() {
+            let entry = match self.waiting.take() {
                 Some(waiting) => Some(Ok(waiting)),
-                None => part.entries.next(),
+                None => self.entries.next(),
             };
-            if let Some(failed) = part.check_empty(&entry) {
-                part.waiting = entry.and_then(Result::ok);
+            if let Some(failed) = self.check_empty(&entry) {
+                self.waiting = entry.and_then(Result::ok);
                 return Some(Found::Failed(failed));
             }
-            let found = match entry {
-                None => {
-                    self.parts.pop();
-                    continue;
-                }
-                Some(Ok(entry)) if part.folders.leads_elsewhere(&entry) => None,
-                Some(Ok(entry)) => match found(&entry, part, self.walk.directories) {
+            let found = match entry? {
+                Ok(entry) if self.folders.leads_elsewhere(&entry) => None,
+                Ok(entry) => match found(&entry, &mut self.folders, self.walk.directories) {
                     Ok(found) => found,
-                    Err(Trouble::Walk(error)) => self.failed(error),
+                    Err(Trouble::Walk(error)) => Some(self.failed(error)),
                     Err(Trouble::Elsewhere(error)) => {
-                        Some(Found::Failed(Error::new(part.path(entry.path()), error)))
+                        Some(Found::Failed(Error::new(entry.path(), error)))
                     }
                 },
-                Some(Err(error)) => self.failed(error),
+                Err(error) => Some(self.failed(error)),
             };
             if found.is_some() {
                 return found;
@@ -307,7 +271,7 @@ impl Iterator for IntoIter {
 fn listed(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     // What cannot be opened, the walk has said.
-    let Ok(folder) = File::open(path) else { return Ok(()) };
+    let Ok(folder) = fs::File::open(path) else { return Ok(()) };
     let mut room = Vec::with_capacity(4096);
     let mut names = rustix::fs::RawDir::new(&folder, room.spare_capacity_mut());
     while let Some(name) = names.next() {
@@ -339,23 +303,26 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-fn found(entry: &DirEntry, part: &mut Part, directories: bool) -> Result<Option<Found>, Trouble> {
-    let kind = entry.file_type();
+fn found(
+    entry: &DirEntry,
+    folders: &mut Folders,
+    directories: bool,
+) -> Result<Option<Found>, Trouble> {
+    let (kind, path) = (entry.file_type(), || entry.path().to_owned());
     // The root of the walk is followed if it is a link.
     let is_root = entry.depth() == 0 && entry.path().is_dir();
     Ok(if kind.is_dir() || is_root {
-        part.folders.enter(entry)?;
-        (directories && entry.depth() > 0).then(|| Found::Directory(part.path(entry.path())))
+        folders.enter(entry)?;
+        (directories && entry.depth() > 0).then(|| Found::Directory(path()))
     } else if kind.is_file() && entry.depth() > 0 && is_temporary(entry.file_name()) {
-        Some(Found::Temporary(part.path(entry.path())))
+        Some(Found::Temporary(path()))
     } else if kind.is_file() {
-        let identity = part.folders.identity(entry)?;
-        let path = part.path(entry.path());
-        Some(Found::File { path, inode: identity.inode, identity })
+        let identity = folders.identity(entry)?;
+        Some(Found::File { path: path(), inode: identity.inode, identity })
     } else if kind.is_symlink() {
-        (entry.depth() > 0).then(|| Found::Link(part.path(entry.path())))
+        (entry.depth() > 0).then(|| Found::Link(path()))
     } else {
-        Some(Found::Special { path: part.path(entry.path()), kind: special_kind(kind) })
+        Some(Found::Special { path: path(), kind: special_kind(kind) })
     })
 }
 

@@ -6,12 +6,9 @@
 //! The first file of a directory says which it is.
 //!
 //! A directory is opened by its path, and a link that took its place leads elsewhere. So each time the walk continues in one, or
-//! asks for a file, the directory around it is compared with its state when the walk came to it. On Linux, entries
-//! are looked at in that directory, which stays open.
+//! asks for a file, the directory around it is compared with its state when the walk came to it. (`held.rs` opens none by its path.)
 
 use crate::error::ErrorKind;
-#[cfg(target_os = "linux")]
-use crate::folder::{self, There};
 use crate::identity::Identity;
 use crate::long_path;
 use std::path::Path;
@@ -22,18 +19,18 @@ use walkdir::DirEntry;
 pub(super) struct Folders {
     follows: bool,
     stack: Vec<Folder>,
-    /// The last directories of odd and of even depth, open: one that is listed, and the one around it.
-    #[cfg(target_os = "linux")]
-    open: [folder::Folder; 2],
-    /// Whether files keep their inodes, on the device that was asked last.
     #[cfg(unix)]
-    keeps_inodes: Option<(u64, bool)>,
+    keeps_inodes: KeepsInodes,
 }
+
+/// Whether files keep their inodes, on the device that was asked last.
+#[cfg(unix)]
+pub(super) type KeepsInodes = Option<(u64, bool)>;
 
 /// A directory, when the walk came to it.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(unix), expect(dead_code, reason = "directories list no inodes"))]
-struct Folder {
+pub(super) struct Folder {
     device: u64,
     inode: u64,
     listed: Inodes,
@@ -55,13 +52,59 @@ enum Inodes {
     Vague,
 }
 
+impl Folder {
+    pub(super) fn new((device, inode): (u64, u64)) -> Self {
+        let (listed, keeps_inodes, is_replaced) = (Inodes::Unknown, false, false);
+        Self { device, inode, listed, keeps_inodes, is_replaced }
+    }
+
+    /// Its device and its inode.
+    #[cfg(target_os = "linux")]
+    pub(super) fn numbers(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+
+    /// The file that it lists with this inode, if that is known without a look.
+    #[cfg(unix)]
+    pub(super) fn identity(&self, inode: u64, follows: bool) -> Option<Identity> {
+        let Self { device, inode: folder, .. } = *self;
+        (self.listed == Inodes::Exact).then_some(Identity {
+            device,
+            inode,
+            has_inode: true,
+            folder: Some(folder),
+            follows,
+        })
+    }
+
+    /// It lists a file with this inode, which has these numbers. Returns whether its files keep theirs.
+    #[cfg(unix)]
+    pub(super) fn learn(
+        &mut self,
+        listed: u64,
+        (device, inode): (u64, u64),
+        path: &Path,
+        asked: &mut KeepsInodes,
+    ) -> bool {
+        if self.listed == Inodes::Unknown {
+            self.keeps_inodes = match *asked {
+                Some((asked, keeps)) if asked == device => keeps,
+                _ => keeps_inodes(path),
+            };
+            *asked = Some((device, self.keeps_inodes));
+            let is_same = (self.device, listed) == (device, inode);
+            let is_exact = self.keeps_inodes && is_same;
+            self.listed = if is_exact { Inodes::Exact } else { Inodes::Vague };
+        }
+        self.keeps_inodes
+    }
+}
+
 impl Folders {
     pub(super) fn new(follows: bool) -> Self {
         Self {
             follows,
             stack: Vec::new(),
-            #[cfg(target_os = "linux")]
-            open: Default::default(),
             #[cfg(unix)]
             keeps_inodes: None,
         }
@@ -88,40 +131,19 @@ impl Folders {
             there => there,
         };
         let is_replaced = there.is_err();
-        let (device, inode) = *there.as_ref().unwrap_or(&(0, 0));
-        let (listed, keeps_inodes) = (Inodes::Unknown, false);
-        self.stack.push(Folder { device, inode, listed, keeps_inodes, is_replaced });
+        let folder = Folder::new(*there.as_ref().unwrap_or(&(0, 0)));
+        self.stack.push(Folder { is_replaced, ..folder });
         there.map(|_| ())
     }
 
     /// What a directory is, if it and the one that it is in are still in their places.
     fn same(&mut self, folder: &DirEntry) -> Result<(u64, u64), ErrorKind> {
-        #[cfg(target_os = "linux")]
-        if let Some(There { kind, device, inode }) = self.look(folder)? {
-            // The walk will list it by its path, which must lead to it.
-            let is_same = kind.is_dir() && look(folder.path(), false)? == (device, inode);
-            return if is_same { Ok((device, inode)) } else { Err(ErrorKind::Replaced) };
-        }
         // The root of a walk is followed if it is a link.
         let there = look(folder.path(), self.follows || folder.depth() == 0)?;
         if folder.depth() > 0 {
             self.check_parent(folder)?;
         }
         Ok(there)
-    }
-
-    /// What an entry is, looked at in its directory. `None` if that directory cannot be held open, or links are followed.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Replaced`] if the directory is another one now, [`ErrorKind::File`].
-    #[cfg(target_os = "linux")]
-    fn look(&mut self, entry: &DirEntry) -> Result<Option<There>, ErrorKind> {
-        match entry.depth().checked_sub(1).and_then(|depth| self.stack.get(depth)) {
-            Some(&Folder { device, inode, .. }) if !self.follows => {
-                self.open[entry.depth() % 2].look(entry.path(), (device, inode))
-            }
-            _ => Ok(None),
-        }
     }
 
     /// Checks that the entry's directory is still the one that the walk has listed.
@@ -149,26 +171,16 @@ impl Folders {
         let follows = self.follows || entry.depth() == 0;
         let parent = entry.depth().checked_sub(1);
         let known = parent.and_then(|depth| self.stack.get(depth)).copied();
-        if let Some(Folder { device, inode, listed: Inodes::Exact, .. }) = known
+        if let Some(identity) = known.and_then(|it| it.identity(entry.ino(), follows))
             && !entry.path_is_symlink()
         {
-            let folder = Some(inode);
-            return Ok(Identity { device, inode: entry.ino(), has_inode: true, folder, follows });
+            return Ok(identity);
         }
         let (device, inode) = self.file(entry)?;
         let has_inode = match parent.and_then(|depth| self.stack.get_mut(depth)) {
             Some(known) if !entry.path_is_symlink() => {
-                if known.listed == Inodes::Unknown {
-                    known.keeps_inodes = match self.keeps_inodes {
-                        Some((asked, keeps)) if asked == device => keeps,
-                        _ => keeps_inodes(entry.path()),
-                    };
-                    self.keeps_inodes = Some((device, known.keeps_inodes));
-                    let is_same = (known.device, entry.ino()) == (device, inode);
-                    let is_exact = known.keeps_inodes && is_same;
-                    known.listed = if is_exact { Inodes::Exact } else { Inodes::Vague };
-                }
-                known.keeps_inodes
+                let asked = &mut self.keeps_inodes;
+                known.learn(entry.ino(), (device, inode), entry.path(), asked)
             }
             _ => keeps_inodes(entry.path()),
         };
@@ -179,11 +191,6 @@ impl Folders {
     #[cfg(unix)]
     fn file(&mut self, entry: &DirEntry) -> Result<(u64, u64), Trouble> {
         use std::os::unix::fs::MetadataExt;
-        #[cfg(target_os = "linux")]
-        if let Some(There { kind, device, inode }) = self.look(entry)? {
-            let is_file = kind.is_file();
-            return if is_file { Ok((device, inode)) } else { Err(ErrorKind::Replaced.into()) };
-        }
         let file = entry.metadata()?;
         if entry.depth() > 0 {
             self.check_parent(entry)?;
@@ -223,7 +230,7 @@ impl From<ErrorKind> for Trouble {
 ///
 /// # Errors
 /// [`ErrorKind::Replaced`] if it is not one, and [`ErrorKind::File`].
-fn look(path: &Path, follows: bool) -> Result<(u64, u64), ErrorKind> {
+pub(super) fn look(path: &Path, follows: bool) -> Result<(u64, u64), ErrorKind> {
     let found = if follows { path.metadata()? } else { path.symlink_metadata()? };
     if !found.is_dir() {
         return Err(ErrorKind::Replaced);
