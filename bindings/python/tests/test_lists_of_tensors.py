@@ -79,10 +79,10 @@ def test_compare_reports_what_differs():
         ("changed", "changed", None),
         ("removed", "gone", None),
         ("added", "new", None),
-        ("renamed", "was", "is"),
+        ("moved", "was", "is"),
     ]
     assert {word for word, number in report.counts.items() if number == 0} == {"retyped", "reshaped"}
-    assert str(report).splitlines()[-2:] == ["RENAMED   was  -> is", "1 same, 1 changed, 1 renamed, 1 added, 1 removed"]
+    assert str(report).splitlines()[-2:] == ["MOVED     was  -> is", "1 same, 1 changed, 1 moved, 1 added, 1 removed"]
     assert compare(old, {f"module.{name}": it for name, it in new.items()}).prefix == "module."
 
 

@@ -13,7 +13,7 @@ pub enum Verdict {
     /// The same type, and another shape.
     Reshaped,
     /// The same tensor under another name, where no other could be meant.
-    Renamed,
+    Moved,
     /// Only the new model has it.
     Added,
     /// Only the old model has it.
@@ -31,7 +31,7 @@ pub struct Finding {
     pub old: Option<TensorDigest>,
     /// The tensor in the new model.
     pub new: Option<TensorDigest>,
-    /// Its name in the new model if it was renamed. If it was added or removed, the name of an equal tensor in the other model.
+    /// Its name in the new model if it was moved. If it was added or removed, the name of an equal tensor in the other model.
     pub other: Option<String>,
 }
 
@@ -53,7 +53,7 @@ const PREFIXES: [&str; 4] =
 impl Verdict {
     /// All of them.
     pub const ALL: [Self; 6] =
-        [Self::Changed, Self::Retyped, Self::Reshaped, Self::Renamed, Self::Added, Self::Removed];
+        [Self::Changed, Self::Retyped, Self::Reshaped, Self::Moved, Self::Added, Self::Removed];
 
     /// In lower case.
     pub fn word(self) -> &'static str {
@@ -61,7 +61,7 @@ impl Verdict {
             Self::Changed => "changed",
             Self::Retyped => "retyped",
             Self::Reshaped => "reshaped",
-            Self::Renamed => "renamed",
+            Self::Moved => "moved",
             Self::Added => "added",
             Self::Removed => "removed",
         }
@@ -86,7 +86,7 @@ impl Finding {
     pub fn detail(&self, name: impl Fn(&str) -> String) -> String {
         let other = self.other.as_deref().map(name);
         match (&self.old, &self.new, other) {
-            (Some(_), _, Some(other)) if self.verdict == Verdict::Renamed => format!("-> {other}"),
+            (Some(_), _, Some(other)) if self.verdict == Verdict::Moved => format!("-> {other}"),
             (Some(old), _, _) if self.verdict == Verdict::Changed => old.to_string(),
             (Some(old), Some(new), _) => {
                 let same = if old.digest == new.digest { ", the same bytes" } else { "" };
@@ -112,7 +112,7 @@ fn names(tensors: &Tensors) -> BTreeMap<&TensorDigest, (&str, u64)> {
 
 /// Compares the tensors of an old and a new model, by their names.
 ///
-/// A tensor that only the old one has counts as renamed if it is there once in each, and its name in the new one is not in the old
+/// A tensor that only the old one has counts as moved if it is there once in each, and its name in the new one is not in the old
 /// one: norms of ones and biases of zeros are all alike.
 pub fn compare(old: &Tensors, new: &Tensors) -> Comparison {
     let (in_old, in_new) = (names(old), names(new));
@@ -135,17 +135,17 @@ pub fn compare(old: &Tensors, new: &Tensors) -> Comparison {
             now @ Some(_) => finding(Verdict::Changed, now, None),
             None => match in_new.get(is) {
                 Some(&(other, 1)) if in_old[is].1 == 1 && !old.contains_key(other) => {
-                    finding(Verdict::Renamed, new.get(other), Some(other))
+                    finding(Verdict::Moved, new.get(other), Some(other))
                 }
                 other => finding(Verdict::Removed, None, other.map(|it| it.0)),
             },
         });
     }
-    let is_renamed = |it: &&Finding| it.verdict == Verdict::Renamed;
-    let renamed: BTreeSet<String> =
-        all.findings.iter().filter(is_renamed).filter_map(|it| it.other.clone()).collect();
+    let is_moved = |it: &&Finding| it.verdict == Verdict::Moved;
+    let moved: BTreeSet<String> =
+        all.findings.iter().filter(is_moved).filter_map(|it| it.other.clone()).collect();
     for (name, now) in
-        new.iter().filter(|(name, _)| !old.contains_key(*name) && !renamed.contains(*name))
+        new.iter().filter(|(name, _)| !old.contains_key(*name) && !moved.contains(*name))
     {
         let other = in_old.get(now).map(|it| it.0.to_owned());
         let (name, verdict) = (name.clone(), Verdict::Added);

@@ -1,6 +1,6 @@
 //! The flag that says where results go.
 
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::{Output, Prints, Writes};
 use crate::shell::progress::Progress;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -32,23 +32,24 @@ impl OutputArgs {
         self.output.as_deref().filter(is_file)
     }
 
-    /// Starts writing a list of digests, as [`Output::open`] does.
-    pub(crate) fn open_list<'a>(
-        &self,
-        inputs: &[PathBuf],
-        prints: Prints,
-        progress: &'a Progress,
-    ) -> anyhow::Result<Output<'a>> {
-        Output::open(self.output.as_deref(), inputs, prints, progress, true)
-    }
-
-    /// Starts writing anything else.
+    /// Starts writing a report, as [`Output::open`] does.
     pub(crate) fn open<'a>(
         &self,
         inputs: &[PathBuf],
         prints: Prints,
         progress: &'a Progress,
     ) -> anyhow::Result<Output<'a>> {
-        Output::open(self.output.as_deref(), inputs, prints, progress, false)
+        self.open_as(Writes::Report, inputs, prints, progress)
+    }
+
+    /// Starts writing something else.
+    pub(crate) fn open_as<'a>(
+        &self,
+        writes: Writes,
+        inputs: &[PathBuf],
+        prints: Prints,
+        progress: &'a Progress,
+    ) -> anyhow::Result<Output<'a>> {
+        Output::open(self.output.as_deref(), inputs, prints, progress, writes)
     }
 }

@@ -13,7 +13,7 @@ use crate::commands::contents::{self, UNDETERMINED, known};
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::{Output, Prints, Writes};
 use crate::shell::program::Program;
 use crate::shell::terminal::Form;
 use crate::shell::wording::count;
@@ -137,7 +137,8 @@ impl DupesArgs {
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let inputs = contents::lists(&self.operands);
-        let mut output = self.output.open(&inputs, Prints::Always, &progress)?;
+        let writes = Writes::of(self.null);
+        let mut output = self.output.open_as(writes, &inputs, Prints::Always, &progress)?;
         progress.show(|| None);
         let begun = std::time::SystemTime::now();
         let options = self.read.plain_options(progress.hears());

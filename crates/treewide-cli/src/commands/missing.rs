@@ -9,7 +9,7 @@ use crate::commands::contents::{self, UNDETERMINED, known};
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::Prints;
+use crate::shell::output::{Prints, Writes};
 use crate::shell::program::Program;
 use crate::shell::terminal::Form;
 use crate::shell::wording::count;
@@ -96,8 +96,8 @@ impl MissingArgs {
         contents::spare(&operands, self.root.as_ref(), &[self.output.file()])?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
-        let mut output =
-            self.output.open(&contents::lists(&operands), Prints::Always, &progress)?;
+        let (writes, inputs) = (Writes::of(self.null), contents::lists(&operands));
+        let mut output = self.output.open_as(writes, &inputs, Prints::Always, &progress)?;
         progress.show(|| None);
         let options = self.read.plain_options(progress.hears());
         let missing = self.root.iter().fold(Missing::new().names(self.names), Missing::root);

@@ -2,7 +2,7 @@
 //!
 //! Its rows are JSON, one a line, as they are found; what counts them follows. Names are text in it, never HTML.
 
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::{Output, Prints, Writes};
 use crate::shell::progress::Progress;
 use crate::shell::terminal::{self, Form};
 use anyhow::{Context, bail};
@@ -45,7 +45,7 @@ impl<'a> Page<'a> {
                 shown(path)
             );
         }
-        let output = Output::open(Some(path), inputs, Prints::Always, progress, false)?;
+        let output = Output::open(Some(path), inputs, Prints::Always, progress, Writes::Report)?;
         let mut page = Self { output, labels: labels.fixed, has_rows: false, failed: None };
         let (before, after) = parts("{title}", parts("{rows}", PAGE).0);
         page.write(&format!("{before}{}{after}", html(labels.title)))?;

@@ -15,7 +15,7 @@ use crate::commands::help::Notes;
 use crate::shell::again::Again;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, Written, WrittenAs, spare_below};
+use crate::shell::output::{Output, Prints, Writes, Written, WrittenAs, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
 use crate::shell::stdin::is_stdin;
@@ -177,10 +177,12 @@ impl SumArgs {
         if let (true, Some(file)) = (self.walk.recursive(), self.output.file()) {
             spare_below(file, &operands, true)?;
         }
-        let output = match self.check || self.raw {
-            true => self.output.open(&operands, prints, &progress)?,
-            false => self.output.open_list(&operands, prints, &progress)?,
+        let writes = match (self.raw, self.check || self.no_names) {
+            (true, _) => Writes::Bytes(Some(self.length)),
+            (false, true) => Writes::Report,
+            (false, false) => Writes::List,
         };
+        let output = self.output.open_as(writes, &operands, prints, &progress)?;
         if self.raw && operands.iter().any(|path| output.written().is_standard_output(path)) {
             bail!("{}: {OUTPUT_IS_HERE}", shown(&operands[0]));
         }

@@ -12,7 +12,7 @@ use crate::commands::comparing;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, spare_below};
+use crate::shell::output::{Output, Prints, Writes, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
 use crate::shell::usage;
@@ -51,7 +51,7 @@ pub(crate) const NOTES: Notes = Notes {
 /// into files. A list that this command wrote takes the place of a model if its name ends in .tensors.b3. The digest of
 /// the list is the fingerprint of the model. It does not cover metadata, configuration and tokenizer.
 ///
-/// With a second model, a line is written for each tensor that is CHANGED, RETYPED, RESHAPED, RENAMED, ADDED or REMOVED, and a last line on
+/// With a second model, a line is written for each tensor that is CHANGED, RETYPED, RESHAPED, MOVED, ADDED or REMOVED, and a last line on
 /// standard error counts all.
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
@@ -163,7 +163,9 @@ impl TensorsArgs {
             let operands = [Some(&self.old), self.new.as_ref()].into_iter().flatten().cloned();
             spare_below(file, &operands.collect::<Vec<_>>(), false)?;
         }
-        let output = self.output.open(&inputs, prints, &progress)?;
+        let writes =
+            if new.is_some() || self.json { Writes::Report } else { Writes::List };
+        let output = self.output.open_as(writes, &inputs, prints, &progress)?;
         let total = sides.map(Side::bytes).sum();
         progress.show(move || Some(total));
         let team = self.threads.team()?;

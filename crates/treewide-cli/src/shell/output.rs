@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_files::{Replacement, long_path};
@@ -32,6 +32,26 @@ const REPLACED: &str = "is an input, and the output would replace it";
 pub(crate) enum Prints {
     Always,
     OnlyFailures,
+}
+
+/// What is written, which says what it may replace.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// Digests of files: a list, or nothing.
+    List,
+    /// Lines of text.
+    Report,
+    /// Paths with a zero byte after each.
+    Paths,
+    /// Bytes of any kind; how many, if that is known.
+    Bytes(Option<u64>),
+}
+
+impl Writes {
+    /// A report, of paths alone or not.
+    pub(crate) fn of(null: bool) -> Self {
+        if null { Self::Paths } else { Self::Report }
+    }
 }
 
 /// An open place for results.
@@ -54,19 +74,20 @@ enum Sink {
 impl<'a> Output<'a> {
     /// Start writing to the file at `path`, or to standard output. This fails now, not after hours of hashing, if the file
     /// cannot be written, or if it is one of the `inputs` or standard input, which would be gone then. (What lists name is
-    /// spared when it is read.) Only `writes_list` replaces a list of digests; other new files are no more readable than the inputs.
+    /// spared when it is read.) Files that surely are no earlier output of this kind stay; only a list may be more readable than the
+    /// inputs.
     pub(crate) fn open(
         path: Option<&Path>,
         inputs: &[PathBuf],
         prints: Prints,
         progress: &'a Progress,
-        writes_list: bool,
+        writes: Writes,
     ) -> anyhow::Result<Self> {
         let sink = match path {
             Some(path) if path != Path::new("-") => {
                 let name = shown(path);
                 spare_manifest(path)?;
-                let sources = if writes_list { &[] } else { inputs };
+                let sources = if writes == Writes::List { &[] } else { inputs };
                 Sink::open(path, sources)
                     .with_context(|| format!("{name}: cannot write the output"))?
             }
@@ -86,14 +107,8 @@ impl<'a> Output<'a> {
         if output.replaces(|| metadata(&io::stdin())) {
             bail!("standard input: {REPLACED}");
         }
-        if let Sink::Replacement(path, _) = &output.sink
-            && !writes_list
-            && treewide_manifest::machine::is_list(path)
-        {
-            let name = shown(path);
-            bail!(
-                "{name}: is a list of digests, and would be replaced; name another file, or move it away"
-            );
+        if let Sink::Replacement(path, _) = &output.sink {
+            spare_foreign(path, writes)?;
         }
         Ok(output)
     }
@@ -198,8 +213,7 @@ impl<'a> Output<'a> {
     pub(crate) fn replaced_list(&self) -> Option<&Path> {
         match &self.sink {
             Sink::Replacement(path, _) => {
-                let is_empty = fs::metadata(path).map_or(true, |it| it.len() == 0);
-                (!is_empty && treewide_manifest::machine::is_list(path)).then_some(path)
+                (len(path) > 0 && treewide_manifest::machine::is_list(path)).then_some(path)
             }
             _ => None,
         }
@@ -244,6 +258,36 @@ impl<'a> Output<'a> {
     pub(crate) fn written(&self) -> Written {
         Written(self.identities.clone())
     }
+}
+
+/// An error if there is a file that surely is no earlier output of this kind.
+fn spare_foreign(path: &Path, writes: Writes) -> anyhow::Result<()> {
+    let mut begin = Vec::new();
+    if let (Writes::Report | Writes::Paths, Ok(file)) = (writes, File::open(path)) {
+        file.take(BUFFER as u64).read_to_end(&mut begin)?;
+    }
+    // The end may be in the middle of a character.
+    let is_text = str::from_utf8(&begin).map_or_else(|it| it.error_len().is_none(), |_| true);
+    // A path has no control characters, as a rule, and two zero bytes are between groups.
+    let is_paths = (is_text || !begin.iter().any(|it| (1..32).contains(it)))
+        && !begin.starts_with(&[0])
+        && !begin.windows(3).any(|it| it == [0; 3]);
+    let is = match writes {
+        Writes::List if treewide_manifest::machine::is_foreign(path) => "is not a list of digests",
+        Writes::List => return Ok(()),
+        _ if treewide_manifest::machine::is_list(path) => "is a list of digests",
+        Writes::Report if begin.contains(&0) || !is_text => "is not a text",
+        Writes::Paths if !is_paths => "has no paths",
+        Writes::Bytes(Some(bytes)) if ![0, bytes].contains(&len(path)) => "is of another length",
+        Writes::Report | Writes::Paths | Writes::Bytes(_) => return Ok(()),
+    };
+    let name = shown(path);
+    let text = format!("{name}: {is}, and would be replaced; name another file, or move it away");
+    Err(wrong_value(text).into())
+}
+
+fn len(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |it| it.len())
 }
 
 /// An error if a manifest would lose a part.

@@ -56,12 +56,12 @@ fn models() -> Folder {
 const DIFFERS: &str = "\
 RETYPED   empty  F32[0,7] -> F64[0,7], the same bytes
 REMOVED   gone  BOOL[1]
-RENAMED   norm.2  -> norm.9
+MOVED     norm.2  -> norm.9
 RESHAPED  odd \\\\ name\\twith ü\u{1b}[2J\\n  U8[] -> U8[1], the same bytes
 CHANGED   q  U8[64,96]
 ADDED     tied  F32[3], the bytes of a.b
 ";
-const COUNTS: &str = "treewide: 6 and 6 tensors: 1 same, 1 changed, 1 retyped, 1 reshaped, 1 renamed, 1 added, 1 removed\n";
+const COUNTS: &str = "treewide: 6 and 6 tensors: 1 same, 1 changed, 1 retyped, 1 reshaped, 1 moved, 1 added, 1 removed\n";
 
 #[test]
 fn tensors_prints_the_list_of_a_model() {
@@ -113,7 +113,7 @@ fn where_names_the_rows_that_differ() {
         ended.text().lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     let changed = objects.iter().find(|it| it["verdict"] == "changed").unwrap();
     assert_eq!((&changed["rows"], &changed["rows_different"]), (&json!([[17, 18]]), &json!(1)));
-    let counts = json!({"same": 1, "changed": 1, "retyped": 1, "reshaped": 1, "renamed": 1, "added": 1, "removed": 1, "differs": true});
+    let counts = json!({"same": 1, "changed": 1, "retyped": 1, "reshaped": 1, "moved": 1, "added": 1, "removed": 1, "differs": true});
     assert_eq!(objects.last(), Some(&counts));
     let ended = folder.treewide("tensors --where old.tensors.b3 new.safetensors").run();
     ended.fails(2, &["old.tensors.b3: is a list"]);
@@ -144,7 +144,7 @@ fn strip_leaves_out_a_prefix_and_is_offered() {
     folder
         .treewide("tensors a b")
         .run()
-        .fails(1, &["2 renamed\n", "--strip _orig_mod. leaves it out"]);
+        .fails(1, &["2 moved\n", "--strip _orig_mod. leaves it out"]);
     folder.treewide("tensors --strip _orig_mod. b a").run().is(
         0,
         "",

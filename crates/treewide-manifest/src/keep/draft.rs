@@ -96,7 +96,7 @@ impl Draft {
             );
             Err(Error::write(path, io::Error::other(cause)))
         };
-        if first(path) == Some(First::Other) {
+        if is_foreign(path) {
             return foreign(path, "is not a list of digests");
         }
         if !accepts_damage {
@@ -359,6 +359,11 @@ fn first_with(path: &Path, len: Option<u64>) -> Option<First> {
             Err(Fault::Line(_)) => return Some(First::Other),
         }
     }
+}
+
+/// Whether there is a file at the path that has something else than digests.
+pub fn is_foreign(path: &Path) -> bool {
+    first(path) == Some(First::Other)
 }
 
 /// Whether there is a list of digests at the path, which has some.

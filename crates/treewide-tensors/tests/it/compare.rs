@@ -47,7 +47,7 @@ fn compare_finds_what_became_of_each_tensor() {
             "reshaped empty F32[0,7] -> F32[7,0], the same bytes",
             "removed gone BOOL[3]",
             "added lora F32[3,3]",
-            "renamed norm.2 -> norm.9",
+            "moved norm.2 -> norm.9",
             "removed ones.2 F32[2], the bytes of ones.1",
             "added ones.3 F32[2], the bytes of ones.1",
             "retyped scalar F32[] -> F64[]",

@@ -26,8 +26,8 @@ __all__ = [
     "write_list",
 ]
 
-Verdict: TypeAlias = Literal["changed", "retyped", "reshaped", "renamed", "added", "removed"]
-"""The way in which a tensor differs. `renamed`: the same tensor under another name, where no other could be meant."""
+Verdict: TypeAlias = Literal["changed", "retyped", "reshaped", "moved", "added", "removed"]
+"""The way in which a tensor differs. `moved`: the same tensor under another name, where no other could be meant."""
 
 
 class TensorDigest(NamedTuple):
@@ -48,7 +48,7 @@ class Finding:
     #: In the old model, or of an added one in the new.
     name: str
     verdict: Verdict
-    #: The new name of a renamed tensor. Of one that was added or removed, the name of an equal one in the other model.
+    #: The new name of a moved tensor. Of one that was added or removed, the name of an equal one in the other model.
     other: str | None
     #: Type and shape for people, before and after, such as `F32[] -> F64[]`.
     detail: str
@@ -116,7 +116,7 @@ def fingerprint(tensors: Mapping[str, TensorDigest], /) -> bytes:
 def compare(old: Mapping[str, TensorDigest], new: Mapping[str, TensorDigest], /) -> Report:
     """Return what differs between two models. The report is true if nothing does.
 
-    A tensor is `renamed` only if it is there once in each model: norms of ones and biases of zeros are all alike.
+    A tensor is `moved` only if it is there once in each model: norms of ones and biases of zeros are all alike.
     Raises `ValueError` as `write_list` does.
     """
     found, counts, prefix = _tensor_compare(_rows(old), _rows(new))

@@ -54,7 +54,7 @@ impl<'a> Lines<'a> {
             return self.object(&mut object(finding, rows));
         }
         let tone = match finding.verdict {
-            Verdict::Renamed | Verdict::Added => Tone::Moved,
+            Verdict::Moved | Verdict::Added => Tone::Moved,
             _ => Tone::Changed,
         };
         let (name, detail) = (list::escape(&finding.name), finding.detail(list::escape));
