@@ -16,6 +16,7 @@ use crate::commands::sum::{self, SumArgs};
 use crate::commands::tensors::{self, TensorsArgs};
 use crate::shell::outcome::Outcome;
 use crate::shell::program::Program;
+use crate::shell::wording::quoted;
 use crate::shell::{usage, version};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -51,18 +52,18 @@ Hash files with BLAKE3, and find what changed, moved or rotted
 {usage-heading} {usage}   FILE... alone is `sum FILE...`.
 {subcommands}
 
-  treewide *.iso >SUMS      digests of some files; later, treewide check SUMS
-  treewide snapshot photos  write photos.b3; later, treewide verify photos.b3
-`treewide sum --help` has options, exit codes, variables; `treewide man` a page.
+  treewide *.iso >SUMS      later: treewide check SUMS
+  treewide snapshot photos  later: treewide verify photos.b3
+`treewide sum` reads standard input. `treewide sum --help` has all its options.
 ";
 
-/// Hash and check files with BLAKE3
+/// Hash files with BLAKE3, and find what changed, moved or rotted
 ///
 /// `treewide sum` does what b3sum does, and adds recursion, JSON and atomic output; `treewide FILE...` is the same, unless
-/// FILE is the name of a command. `treewide check` verifies the lists that `treewide sum` or b3sum wrote. `treewide
-/// snapshot`, `verify`, `update` and `diff` keep manifests of directories, and find what was added, removed, moved or
-/// damaged. Called by the name `b3sum` (make a link to this program), it is `treewide sum` and takes b3sum's place in
-/// scripts.
+/// FILE is the name of a command. `treewide check` verifies lists of digests, and stores. `treewide snapshot`, `verify`, `update`,
+/// `scrub` and `diff` keep manifests of directories, and find what was added, removed, moved or damaged. `dupes` and
+/// `missing` compare contents, and `tensors` compares models. Called by the name `b3sum` (make a link to this program), it
+/// is `treewide sum` and takes b3sum's place in scripts.
 #[derive(Parser)]
 #[command(name = TREEWIDE, version, max_term_width = 100, arg_required_else_help = true)]
 #[command(propagate_version = true)]
@@ -180,36 +181,68 @@ fn try_parse<P: Parser>(args: &[OsString], version: &str) -> Result<P, clap::Err
     // Clap wants it for as long as the program runs.
     let long: &'static str = version::long(version).leak();
     let command = P::command().long_version(long);
-    let mut matches = command.try_get_matches_from(args)?;
+    let mut matches = command.try_get_matches_from(args).map_err(without_guess)?;
     P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut P::command()))
+}
+
+/// A name that is like an unknown option is often not the one that was meant.
+fn without_guess(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Suggested);
+    }
+    error
 }
 
 /// Arguments that name no command: files to hash, or what is wrong.
 fn without_command(error: clap::Error, args: &[OsString]) -> Result<Command, clap::Error> {
     let first = args.get(1).map(Path::new).unwrap_or(Path::new(""));
-    if error.kind() == ErrorKind::InvalidSubcommand && first.is_dir() {
-        return Err(usage::wrong_value(about_directory(first)));
+    let is_option = first.as_os_str().as_encoded_bytes().starts_with(b"-");
+    match error.kind() {
+        ErrorKind::InvalidSubcommand if first.is_dir() => {
+            Err(usage::wrong_value(about_directory(first)))
+        }
+        ErrorKind::InvalidSubcommand if is_option || first.exists() => as_sum(args),
+        // `treewide help -h`
+        ErrorKind::InvalidSubcommand if first == Path::new("help") => {
+            let is_help = |it: &&OsString| *it != "-h" && *it != "--help";
+            let args: Vec<_> = args.iter().filter(is_help).cloned().collect();
+            try_parse::<Treewide>(&args, VERSION).map(|it| it.command)
+        }
+        ErrorKind::InvalidSubcommand => Err(no_command(&error, first)),
+        ErrorKind::UnknownArgument if is_option => Err(option_first(first, args)),
+        _ => Err(error),
     }
-    if error.kind() == ErrorKind::InvalidSubcommand && first.exists() {
-        let mut sum = args.to_owned();
-        sum.insert(1, "sum".into());
-        return try_parse::<Treewide>(&sum, VERSION).map(|Treewide { command }| command);
-    }
-    Err(with_advice(error, args))
+}
+
+/// The arguments as those of `treewide sum`.
+fn as_sum(args: &[OsString]) -> Result<Command, clap::Error> {
+    let mut args = args.to_owned();
+    args.insert(1, "sum".into());
+    try_parse::<Treewide>(&args, VERSION).map(|it| it.command)
+}
+
+/// The first argument is no command, and there is no such file.
+fn no_command(error: &clap::Error, first: &Path) -> clap::Error {
+    let tip = match error.get(ContextKind::SuggestedSubcommand) {
+        _ if first == Path::new("scale") => {
+            "scale is in the Python package of treewide: python -m treewide scale".into()
+        }
+        Some(ContextValue::Strings(similar)) if !similar.is_empty() => {
+            format!("there is a command {}", similar.join(", "))
+        }
+        _ => format!("`{TREEWIDE} --help` lists the commands"),
+    };
+    let text = format!("there is no file and no command '{}'\n\n  tip: {tip}\n", shown(first));
+    clap::Error::raw(ErrorKind::InvalidSubcommand, text)
 }
 
 /// What can be done with a directory.
 fn about_directory(dir: &Path) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-/".contains(byte);
     let name = shown(dir);
     let name = name.trim_end_matches('/');
     let name = if name.is_empty() { "/" } else { name };
-    // As a shell reads it.
-    let quoted = |name: String| match name.bytes().all(|byte| plain(&byte)) {
-        true => name,
-        false => format!("'{}'", name.replace('\'', r"'\\''")),
-    };
-    let (dir, list) = (quoted(name.to_owned()), quoted(format!("{name}.{}", root::ENDING)));
+    let (dir, list) = (quoted(name), quoted(&format!("{name}.{}", root::ENDING)));
     let rows = [
         (format!("treewide sum -r {dir}"), "prints the digest of each file in it"),
         (format!("treewide snapshot {dir}"), "writes a manifest of it"),
@@ -221,16 +254,27 @@ fn about_directory(dir: &Path) -> String {
 }
 
 /// People who know b3sum try an option before the command first.
-fn with_advice(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+fn option_first(first: &Path, args: &[OsString]) -> clap::Error {
     // As `clap` names the program.
     let name = args.first().and_then(|name| Path::new(name).file_name()?.to_str());
     let name = name.unwrap_or(TREEWIDE);
-    let is_before = args.get(1).is_some_and(|first| first.as_encoded_bytes().starts_with(b"-"));
-    if is_before && error.kind() == ErrorKind::UnknownArgument {
-        let advice = format!("options come after the command: '{name} sum [OPTIONS] [FILE]...'");
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
-    }
-    error
+    let words = |from: usize| {
+        let words = args.iter().skip(from).map(|it| quoted(&shown(Path::new(it))));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let has_command = args.iter().any(|it| Treewide::command().find_subcommand(it).is_some());
+    let command = match first.to_str() {
+        _ if has_command => "COMMAND [OPTIONS]".to_owned(),
+        Some("-c" | "--check") => format!("check {}", words(2)),
+        _ if as_sum(args).is_ok() => format!("sum {}", words(1)),
+        _ => "sum [OPTIONS] [FILE]...".to_owned(),
+    };
+    let text = format!(
+        "unexpected argument '{}' found\n\n  tip: options come after the command: {name} {}\n",
+        shown(first),
+        command.trim_end()
+    );
+    clap::Error::raw(ErrorKind::UnknownArgument, text)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use clap::Args;
 
 #[derive(Args)]
 pub(crate) struct QuietArgs {
-    /// Report only what is wrong
+    /// Print no notes, no progress, and nothing that is as it should be
     ///
-    /// Results are written as always. Progress, notes, counts, and what is as it should be are not.
+    /// Results that were asked for, such as digests, are printed. Counts are, if something is wrong.
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
 }

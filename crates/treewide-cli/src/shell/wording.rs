@@ -11,6 +11,15 @@ pub(crate) fn count(number: u64, singular: &str) -> String {
     format!("{number} {singular}{plural}")
 }
 
+/// A word as a shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/+=:,@%".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// Why a file could not be hashed. As b3sum, the program says only what the system says.
 pub(crate) fn cause(program: Program, error: &ErrorKind) -> String {
     match error.io_error() {

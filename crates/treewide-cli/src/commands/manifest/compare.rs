@@ -177,13 +177,15 @@ impl SayArgs {
         &self,
         lines: Lines<'_>,
         console: &Console<'_>,
-        manifests: &[&Manifest],
+        (manifests, dir): (&[&Manifest], Option<&Path>),
         report: &Report,
         limits: &Limits<'_>,
     ) -> anyhow::Result<Outcome> {
         let outcome = self.outcome(report);
         let is_silent = self.quiet.is_on() && outcome == Outcome::Success;
-        lines.finish(console, (!self.quiet.is_on()).then_some((report, Some(limits))))?;
+        let counts = (!self.quiet.is_on()).then_some((report, Some(limits), None));
+        let list = manifests.first().map_or(Path::new(""), |it| it.list().path());
+        lines.finish(console, (list, dir), counts)?;
         if let Some(cause) = &report.damage {
             let ignored = |it: &&&Manifest| matches!(it.index(), Index::Ignored(_));
             let whose = manifests.iter().find(ignored).or(manifests.first());
@@ -275,7 +277,13 @@ impl VerifyArgs {
         progress.finish();
         let not_compared = report::not_compared(&manifest, &report);
         let limits = Limits { quick: self.quick, only: &self.only, not_compared: &not_compared };
-        let outcome = self.say.end(lines, &console, &[&manifest], &report, &limits)?;
+        let outcome = self.say.end(
+            lines,
+            &console,
+            (&[&manifest], self.dir.as_deref()),
+            &report,
+            &limits,
+        )?;
         if let Some(page) = page {
             let code = outcome.code();
             let about = About { manifest: &manifest, dir: &dir, limits: &limits, code };
@@ -380,13 +388,13 @@ impl DiffArgs {
             progress.finish();
             let not_compared = report::not_compared(&old, &report);
             let limits = Limits { quick: false, only: &[], not_compared: &not_compared };
-            return self.say.end(lines, &console, &[&old], &report, &limits);
+            return self.say.end(lines, &console, (&[&old], Some(&self.new)), &report, &limits);
         };
         let report =
             treewide_manifest::machine::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
         progress.finish();
         let not_compared = report::not_in_both(&old, &new);
         let limits = Limits { quick: false, only: &[], not_compared: &not_compared };
-        self.say.end(lines, &console, &[&old, &new], &report, &limits)
+        self.say.end(lines, &console, (&[&old, &new], None), &report, &limits)
     }
 }

@@ -61,7 +61,7 @@ pub(crate) const UPDATE: Notes = Notes {
     ],
     ..Notes::new(&[
         ("treewide update photos.b3", "read only what looks different"),
-        ("treewide update --scrub 5% photos.b3", "and what was read longest ago"),
+        ("treewide update --accept-rot 2024/a.jpg photos.b3", "its content is right now"),
     ])
 };
 
@@ -85,7 +85,7 @@ pub(crate) struct SnapshotArgs {
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// The list to write; its index is written next to it [default: DIR.b3, if that does not exist]
+    /// The list to write; its index is written next to it [default: DIR.b3 next to DIR, if there is none]
     #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
     output: Option<PathBuf>,
 
@@ -192,6 +192,7 @@ impl WithArgs {
             None => update,
         };
         self.say_what_is_left(&console, path);
+        let operands = (old.unwrap_or(path), dir);
         let old = old.map(Manifest::open).transpose()?;
         let dir = match (dir, &old) {
             (Some(dir), _) => dir.to_owned(),
@@ -223,7 +224,8 @@ impl WithArgs {
         let say = |it| against::say(it, path, (self.json, quiet), &console, &progress);
         let is_as_listed = made.compared.as_ref().map_or(Ok(true), say)?;
         // The manifest is made although the reader of these lines may be gone.
-        let said = lines.finish(&console, (!quiet).then_some((&made.report, None)));
+let counts = (&made.report, None, is_as_listed.then_some(made.totals.facts));
+        let said = lines.finish(&console, operands, (!quiet).then_some(counts));
         if !is_as_listed {
             said?;
             return Ok(Outcome::SomeFailed);
@@ -287,8 +289,11 @@ impl WithArgs {
         dir: Option<&Path>,
         (rules, lists): (Option<&RulesArgs>, &[PathBuf]),
     ) -> anyhow::Result<()> {
-        if path == Path::new("-") {
-            let text = "-: a manifest is two files, a list and its index; name the list, or print one by `treewide sum -r`";
+        if path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file()) {
+            let text = format!(
+                "{}: a manifest is two files, a list and its index; name the list, or print one by `treewide sum -r`",
+                shown(path)
+            );
             return Err(wrong_value(text).into());
         }
         let places = Places::new().writes_manifest(path);
@@ -443,12 +448,6 @@ pub(crate) struct UpdateArgs {
     #[arg(long, help_heading = "Reading")]
     full: bool,
 
-    /// Read also the files that were read longest ago: 5%, or 200G
-    ///
-    /// At least one file is read. The index records when each file was read, so that all have their turn.
-    #[arg(long, value_name = "PART", value_parser = Budget::parse, help_heading = "Reading")]
-    scrub: Option<Budget>,
-
     /// Record the new content of files that are ROT or SUSPECT, if they match a glob
     ///
     /// So also of files that are CHANGED where no times are recorded, as by a list without an index.
@@ -482,9 +481,6 @@ impl UpdateArgs {
         run(program, || {
             let mut update =
                 Update::new().full(self.full).accept_rot(Globs::new(&self.accept_rot)?);
-            if let Some(budget) = self.scrub {
-                update = update.scrub(budget);
-            }
             if let Some(limit) = self.max_removed {
                 update = update.most_removed(limit);
             }
@@ -501,7 +497,7 @@ impl UpdateArgs {
                 path,
                 update,
                 accepts_damage: self.accept_damage,
-                budget: self.scrub,
+                budget: None,
                 old,
                 dir,
                 rules: Some(&self.rules),
@@ -538,7 +534,9 @@ pub(crate) struct ScrubArgs {
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// How much is read that nothing else lets the run read: 5%, or 200G
+    /// How much is read of the files that look unchanged: 5%, or 200G
+    ///
+    /// At least one file is. The index records when each file was read, so that all have their turn.
     #[arg(long, value_name = "PART", default_value = "5%", value_parser = Budget::parse)]
     #[arg(help_heading = "Reading")]
     budget: Budget,

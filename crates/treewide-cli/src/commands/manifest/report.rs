@@ -5,11 +5,12 @@ use crate::shell::console::Console;
 use crate::shell::output::Output;
 use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
-use crate::shell::wording::{count, state_word};
+use crate::shell::wording::{count, quoted, state_word};
 use anyhow::Context;
 use indicatif::HumanBytes;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use treewide::Hash;
 use treewide::outboard::Flaw;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
@@ -27,18 +28,23 @@ pub(super) struct Lines<'a> {
     /// The verdicts that are written.
     shows: Box<dyn Fn(Class) -> bool + 'a>,
     again: Again,
+    /// The first file that is ROT or SUSPECT.
+    rotten: Option<PathBuf>,
     failed: Option<anyhow::Error>,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(output: Output<'a>, json: bool, shows: impl Fn(Class) -> bool + 'a) -> Self {
         let shows = Box::new(shows);
-        Self { output, json, shows, again: Again::default(), failed: None }
+        Self { output, json, shows, again: Again::default(), rotten: None, failed: None }
     }
 
     /// Writes the line of a finding; that it cannot be written shows at the end.
     pub(super) fn add(&mut self, finding: &Finding) {
         let class = finding.verdict.class();
+        if matches!(class, Class::Rot | Class::Suspect) {
+            self.rotten.get_or_insert_with(|| finding.path());
+        }
         let is_news = !matches!(class, Class::Same | Class::Touched) && (self.shows)(class);
         if !is_news || self.failed.is_some() {
             return;
@@ -59,23 +65,42 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Writes the lines that come at the end.
+    /// Writes the lines that come at the end. `operands` are the list, and the directory if it was named.
     pub(super) fn finish(
         mut self,
         console: &Console<'_>,
-        counts: Option<(&Report, Option<&Limits<'_>>)>,
+        operands: (&Path, Option<&Path>),
+        counts: Option<(&Report, Option<&Limits<'_>>, Option<Hash>)>,
     ) -> anyhow::Result<()> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        if let Some((report, limits)) = counts.filter(|_| self.json) {
-            let line = summary_json(report, limits);
+        if let Some((report, limits, digest)) = counts.filter(|_| self.json) {
+            let line = summary_json(report, limits, digest);
             self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
         }
         self.output.finish().context("the report")?;
         self.again.say(console, "the problems again:");
+        if let Some(path) = &self.rotten {
+            console.say(&what_to_do(path, operands));
+        }
         Ok(())
     }
+}
+
+/// The ways out of rot.
+fn what_to_do(path: &Path, (list, dir): (&Path, Option<&Path>)) -> String {
+    let name = shown(path);
+    let escaped = name.chars().flat_map(|it| [r"*?[]{}\\".contains(it).then_some('\\'), Some(it)]);
+    let name: String = escaped.flatten().collect();
+    // A name without a slash would match in every directory.
+    let glob = if name.contains('/') { name } else { format!("./{name}") };
+    let operands = [Some(list), dir].into_iter().flatten().map(|it| quoted(&shown(it)));
+    format!(
+        "restore such a file from a copy, or accept its content: treewide update --accept-rot {} {}",
+        quoted(&glob),
+        operands.collect::<Vec<_>>().join(" ")
+    )
 }
 
 /// Whether it is about a file that was not read because its key is as recorded, for the progress.
@@ -164,7 +189,7 @@ fn json(finding: &Finding) -> String {
     object.finish()
 }
 
-fn summary_json(report: &Report, limits: Option<&Limits<'_>>) -> String {
+fn summary_json(report: &Report, limits: Option<&Limits<'_>>, digest: Option<Hash>) -> String {
     let mut object = Object::new();
     object.number("entries", report.entries());
     for class in Class::ALL {
@@ -193,6 +218,9 @@ fn summary_json(report: &Report, limits: Option<&Limits<'_>>) -> String {
     }
     for (key, is) in [("differs", report.differs()), ("certain", report.is_certain())] {
         object.raw(key, if is { "true" } else { "false" });
+    }
+    if let Some(digest) = digest {
+        object.string("digest", &digest.to_hex());
     }
     object.finish()
 }
@@ -235,9 +263,9 @@ pub(super) fn round(report: &Report, totals: &Totals, budget: Budget) -> String 
     let runs = count(totals.bytes.div_ceil(bytes).max(1), "such run");
     match report.oldest {
         Some(day) => format!(
-            "every file that is as recorded was read on {day} or later; {runs} read all of them"
+            "every file that is as recorded was read on {day} or later; with this budget, {runs} read all files once"
         ),
-        None => format!("no file is as recorded; {runs} read all of them"),
+        None => format!("no file is as recorded; with this budget, {runs} read all files once"),
     }
 }
 

@@ -59,20 +59,20 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
             let dir = shown(&named);
             if is_here_too {
                 bail!(
-                    "{list}: nothing that it lists is in {dir}, and something is in this directory; mount the disk, or name the \
-                     right directory after it"
+                    "{list}: nothing that it lists is in {dir}, and something is in this directory; mount the disk, or give \
+                     the right directory as the second argument"
                 );
             }
             bail!(
-                "{list}: nothing that it lists is in {dir} ({missing} looked for); name its directory after it"
+                "{list}: nothing that it lists is in {dir} ({missing} looked for); give its directory as the second argument"
             );
         }
         None if missing > 0 => bail!(
-            "{list}: nothing that it lists is in this directory ({missing} looked for); name its directory after it"
+            "{list}: nothing that it lists is in this directory ({missing} looked for); give its directory as the second argument"
         ),
         // No record says whether `.` is it.
         None if !has_records => {
-            bail!("{list}: lists nothing by which its directory is known; name that after it")
+            bail!("{list}: lists nothing by which its directory is known; give that as the second argument")
         }
         named => Ok(named.unwrap_or(here)),
     }
@@ -84,7 +84,7 @@ fn if_directory(dir: PathBuf) -> anyhow::Result<Option<PathBuf>> {
         Ok(it) => Ok(Some(dir).filter(|_| it.is_dir())),
         Err(error) if error.kind() == ErrorKind::NotFound && !dir.is_symlink() => Ok(None),
         Err(error) => Err(error).with_context(|| {
-            format!("{}: mount its disk, or name the right directory after the list", shown(&dir))
+            format!("{}: mount its disk, or give the right directory as the second argument", shown(&dir))
         }),
     }
 }
