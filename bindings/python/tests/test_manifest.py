@@ -99,7 +99,7 @@ def test_a_tree_and_its_manifest(tree):
     assert verdicts(updated) == expected and updated
     assert verdicts(manifest.diff(path, other)) == expected
     assert verdicts(manifest.diff(other, other)) == {}
-    updated = manifest.update(path, root, scrub="5%")
+    updated = manifest.scrub(path, root)
     assert path.read_bytes() == other.read_bytes() and updated.digest == digest(other.read_bytes())
     assert manifest.verify(path, root, expected=updated.digest) and manifest.verify(
         path, root, expected=updated.digest.hex()
@@ -165,7 +165,7 @@ def test_what_is_wrong_is_said(tree):
     with pytest.raises(ValueError, match="cannot be used"):
         manifest.snapshot(root, path, exclude=["a["])
     with pytest.raises(ValueError, match="percentage"):
-        manifest.update(path, root, scrub="many")
+        manifest.scrub(path, root, budget="many")
     with pytest.raises(OSError, match="is not a directory"):
         manifest.verify(path, root / "a")
     path.write_bytes(path.read_bytes()[:-3])

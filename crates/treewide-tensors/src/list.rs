@@ -23,6 +23,9 @@ const BEFORE_NAME: usize = 66;
 /// The longest line that is read. A guess: names have some 100 bytes.
 const LONGEST_LINE: u64 = 16 << 20;
 
+/// The longest first line by which a list is known. A guess.
+const LONGEST_FIRST: u64 = 64 << 10;
+
 /// The list of these tensors.
 ///
 /// # Panics
@@ -147,7 +150,13 @@ fn number(text: &str) -> Option<u64> {
     text.parse::<u64>().ok().filter(|number| number.to_string() == text)
 }
 
-/// Whether the name of a file says that it is a list.
+/// Whether a file is a list: its name says so, or its first line.
 pub fn is_list(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(ENDING.as_bytes())
+    let begins_as_one = || {
+        let mut line = Vec::new();
+        let file = BufReader::new(open(path).ok()?.0);
+        file.take(LONGEST_FIRST).read_until(b'\n', &mut line).ok()?;
+        entry(&line).ok()
+    };
+    path.as_os_str().as_encoded_bytes().ends_with(ENDING.as_bytes()) || begins_as_one().is_some()
 }

@@ -250,7 +250,6 @@ def update(
     *,
     output: _Path | None = None,
     full: bool = False,
-    scrub: str | None = None,
     accept_rot: _Iterable[str] = (),
     allow_empty: bool = False,
     accept_damage: bool = False,
@@ -262,8 +261,7 @@ def update(
 ) -> Made:
     """Bring a manifest up to date, and read only what changed. What it covers stays as recorded.
 
-    With `output`, the new manifest is written there, and the old one stays. `full` reads every file, and `scrub`
-    (`"5%"`, `"200G"`) also what was read longest ago. A file whose content changed although no program wrote to it is
+    With `output`, the new manifest is written there, and the old one stays. `full` reads every file. A file whose content changed although no program wrote to it is
     `rot`, and one whose size and mtime stayed the same is `suspect`: both keep their digests, unless a glob of
     `accept_rot` matches them. `resume`, `sync` and `progress` are those of `snapshot`.
 
@@ -279,8 +277,43 @@ def update(
             rules=None,
             index=True,
             full=full,
-            scrub=scrub,
+            scrub=None,
             accepted=(_globs(accept_rot), allow_empty, accept_damage, max_removed),
+            resume=resume,
+            sync=sync,
+            threads=threads,
+            progress=progress,
+        )
+    )
+
+
+def scrub(
+    list: _Path,
+    directory: _Path,
+    /,
+    *,
+    budget: str = "5%",
+    allow_empty: bool = False,
+    max_removed: str | None = None,
+    resume: bool = True,
+    sync: bool = True,
+    threads: int = 1,
+    progress: _FilesDone | None = None,
+) -> Made:
+    """Do what `update` does, and also read the files that were read longest ago: `budget` (`"5%"`, `"200G"`) of all bytes.
+
+    Run it each night: all files have their turn, and rot is found. Raises what `update` raises.
+    """
+    return _made(
+        _make(
+            list,
+            directory,
+            list,
+            rules=None,
+            index=True,
+            full=False,
+            scrub=budget,
+            accepted=([], allow_empty, False, max_removed),
             resume=resume,
             sync=sync,
             threads=threads,

@@ -9,7 +9,7 @@ pub(crate) struct ColorArgs {
     ///
     /// auto: on a terminal, unless NO_COLOR is set or TERM is dumb.
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
-    #[arg(hide_possible_values = true)]
+    #[arg(hide_possible_values = true, hide_short_help = true)]
     color: When,
 }
 

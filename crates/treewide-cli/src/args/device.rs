@@ -23,13 +23,15 @@ pub(crate) struct DeviceArgs {
     /// none; the CPU hashes small files. `treewide explain` lists the devices, and says what auto does.
     #[cfg(feature = "gpu")]
     #[arg(long, value_name = "NAME", default_value = "auto", conflicts_with = "check")]
-    #[arg(value_parser = gpu::choices(), hide_possible_values = true)]
+    #[arg(value_parser = gpu::choices(), hide_possible_values = true, hide_short_help = true)]
     device: treewide_gpu::Choice,
     /// Shortest file that `--device auto` gives to a GPU, such as 64M
     ///
     /// Without it, that is 16M on Apple silicon, and no file elsewhere. `treewide-bench tune` measures it.
     #[cfg(feature = "gpu")]
     #[arg(long, value_name = "SIZE", conflicts_with = "check", value_parser = treewide_files::size::parse)]
+    #[cfg(feature = "gpu")]
+    #[arg(hide_short_help = true)]
     device_minimum: Option<u64>,
 }
 

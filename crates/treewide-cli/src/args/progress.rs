@@ -13,11 +13,11 @@ pub(crate) struct ProgressArgs {
     /// dumb), a line is written every five seconds. The total and the time left are shown for up to 1,000
     /// files that are named, for lists of up to 64 KiB, and for directories with a manifest (as many as that has); for others,
     /// only those of the file at hand.
-    #[arg(long, overrides_with = "no_progress")]
+    #[arg(long, overrides_with = "no_progress", hide_short_help = true)]
     progress: bool,
 
     /// Do not show progress, not even on a terminal
-    #[arg(long, overrides_with = "progress")]
+    #[arg(long, overrides_with = "progress", hide_short_help = true)]
     no_progress: bool,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct ReadArgs {
     ///
     /// By default, this is the number of logical cores. If this flag is omitted, or if its value
     /// is 0, RAYON_NUM_THREADS is also respected.
-    #[arg(long, visible_alias = "num-threads", value_name = "NUM")]
+    #[arg(long, alias = "num-threads", value_name = "NUM", hide_short_help = true)]
     threads: Option<usize>,
 
     /// How to read files
@@ -25,13 +25,14 @@ pub(crate) struct ReadArgs {
     /// mapping, by one thread or several. A file that a strategy cannot read, such as a pipe, is read as with
     /// auto.
     #[arg(long, value_name = "NAME", default_value = "auto", hide_possible_values = true)]
+    #[arg(hide_short_help = true)]
     #[arg(value_parser = strategies())]
     strategy: Strategy,
 
     /// Drop what was read from the page cache again, for scans of more than fits into memory
     ///
     /// Files that were in the cache before stay there. Linux only.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     drop_cache: bool,
 }
 

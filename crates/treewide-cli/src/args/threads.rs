@@ -24,7 +24,7 @@ pub(crate) fn limit_pool() -> Result<(), String> {
 #[derive(Args)]
 pub(crate) struct ThreadsArgs {
     /// The maximum number of threads to use
-    #[arg(long, value_name = "NUM", help_heading = "Reading")]
+    #[arg(long, value_name = "NUM", help_heading = "Reading", hide_short_help = true)]
     threads: Option<usize>,
 }
 

@@ -24,8 +24,8 @@ pub(crate) const ENVIRONMENT: &[Row] = &[
 ];
 
 pub(crate) const EXIT: &[Row] = &[
-    ("0", "everything was done, and everything checked is as listed"),
-    ("1", "a file could not be read, a check failed, or the output could not be written"),
+    ("0", "everything was done"),
+    ("1", "a file could not be read, or the output could not be written"),
     ("2", "invalid usage, or a variable of the environment that has no such value"),
 ];
 
@@ -39,14 +39,19 @@ impl Notes {
     pub(crate) fn short(&self) -> String {
         let mut text = String::new();
         list(&mut text, "Examples", self.examples);
-        list(&mut text, "Exit status", self.exit);
-        text += self.ends;
+        if self.exit != EXIT {
+            list(&mut text, "Exit status", self.exit);
+        }
         text.trim_end().to_owned()
     }
 
     /// For `--help`.
     pub(crate) fn long(&self) -> String {
-        let mut text = self.short() + "\n\n";
+        let mut text = String::new();
+        list(&mut text, "Examples", self.examples);
+        list(&mut text, "Exit status", self.exit);
+        text += self.ends;
+        text += "\n\n";
         list(&mut text, "Environment", self.environment);
         text.trim_end().to_owned()
     }

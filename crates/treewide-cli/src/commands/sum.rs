@@ -69,7 +69,7 @@ pub(crate) const NOTES: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct SumArgs {
-    /// Files to hash, or checkfiles to check
+    /// Files to hash; with --check, lists to check
     ///
     /// When no file is given, or when - is given, read standard input. A file that standard output is
     /// directed to is passed over with a message, so that `sum * > SUMS` does not list SUMS.
@@ -86,7 +86,13 @@ pub(crate) struct SumArgs {
     /// The starting output byte offset, before hex encoding
     ///
     /// The output ends after 2^64 - 1 bytes; asking for more is bad usage.
-    #[arg(long, default_value_t = 0, value_name = "SEEK", help_heading = "Digest")]
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_name = "SEEK",
+        help_heading = "Digest",
+        hide_short_help = true
+    )]
     seek: u64,
 
     #[command(flatten)]
@@ -99,7 +105,7 @@ pub(crate) struct SumArgs {
     ///
     /// Files that would be mapped are read by several threads instead. A mapped file that shrinks is an error
     /// like any other, so this affects only the speed.
-    #[arg(long, conflicts_with = "strategy", help_heading = "Reading")]
+    #[arg(long, conflicts_with = "strategy", help_heading = "Reading", hide_short_help = true)]
     no_mmap: bool,
 
     #[command(flatten)]
@@ -118,7 +124,7 @@ pub(crate) struct SumArgs {
     /// Find the digests of another algorithm, such as sha256, sha512, md5, blake2b-256, sha3-256, xet
     ///
     /// Lines are as with --tag: `SHA256 (FILE) = DIGEST`. `treewide check` and others read them. One thread reads a file.
-    #[arg(long, value_name = "NAME", help_heading = "Digest", hide_possible_values = true)]
+    #[arg(short, long, value_name = "NAME", help_heading = "Digest", hide_possible_values = true)]
     #[arg(value_parser = algorithm::of_lines(), conflicts_with_all = [
         "keyed", "derive_key", "length", "seek", "raw", "json", "check"
     ])]

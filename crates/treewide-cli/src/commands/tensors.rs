@@ -48,7 +48,7 @@ pub(crate) const NOTES: Notes = Notes {
 ///
 /// A model is a .safetensors file, an index (.safetensors.index.json), a directory as the Hub has it, or a .gguf file (the first part,
 /// if it is split). The digest of a tensor is that of its bytes, so it is the same in every file and however the model is cut
-/// into files. A list that this command wrote takes the place of a model if its name ends in .tensors.b3. The digest of
+/// into files. A list that this command wrote takes the place of a model. The digest of
 /// the list is the fingerprint of the model. It does not cover metadata, configuration and tokenizer.
 ///
 /// With a second model, a line is written for each tensor that is CHANGED, RETYPED, RESHAPED, MOVED, ADDED or REMOVED, and a last line on
@@ -163,8 +163,7 @@ impl TensorsArgs {
             let operands = [Some(&self.old), self.new.as_ref()].into_iter().flatten().cloned();
             spare_below(file, &operands.collect::<Vec<_>>(), false)?;
         }
-        let writes =
-            if new.is_some() || self.json { Writes::Report } else { Writes::List };
+        let writes = if new.is_some() || self.json { Writes::Report } else { Writes::List };
         let output = self.output.open_as(writes, &inputs, prints, &progress)?;
         let total = sides.map(Side::bytes).sum();
         progress.show(move || Some(total));

@@ -282,8 +282,7 @@ fn spare_foreign(path: &Path, writes: Writes) -> anyhow::Result<()> {
         Writes::Report | Writes::Paths | Writes::Bytes(_) => return Ok(()),
     };
     let name = shown(path);
-    let text = format!("{name}: {is}, and would be replaced; name another file, or move it away");
-    Err(wrong_value(text).into())
+    bail!("{name}: {is}, and would be replaced; name another file, or move it away")
 }
 
 fn len(path: &Path) -> u64 {

@@ -64,6 +64,10 @@ fn sum_algorithm_agrees_with_other_programs() {
         let check = folder.program(program).args(["-c", "--strict"]).stdin(sum.text()).run();
         assert_eq!(check.code, Some(0), "{check:?}");
     }
+    for name in ["SHA256", "sha-256", "Sha-256"] {
+        let sum = folder.treewide("sum -a").arg(name).arg("a").run();
+        sum.succeeds_with(folder.treewide("sum --algorithm sha256 a").run().text());
+    }
     let xet = "55b9df318a7c45f470d57b04d8ca79a15b0637ffe94b25041a58d00c3528afff";
     let sum = folder.treewide("sum --algorithm xet --no-names").stdin("abc").run();
     assert_eq!(sum.text(), format!("{xet}\n"));

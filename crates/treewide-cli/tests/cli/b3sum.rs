@@ -360,7 +360,7 @@ fn a_link_named_b3sum_is_treewide_sum() {
     folder.treewide("sum --quiet a").run().succeeds_with(sums(&["a"]));
     assert!(link().arg("--version").run().text().starts_with("b3sum "));
     // Not everything that holds the name is the name.
-    folder.treewide("absent").named("not-b3sum").run().fails(2, &["unrecognized subcommand"]);
+    folder.treewide("absent").named("not-b3sum").run().fails(2, &["no command 'absent'"]);
 }
 
 /// The real one waits for itself here, for ever.

@@ -107,7 +107,7 @@ fn man_pages_have_sections_of_their_own() {
         ("man check", ".TH treewide-check 1", &["\\-\\-ignore\\-missing", "nothing was verified"]),
         ("man snapshot", ".TH treewide-snapshot 1", &["\\-\\-exclude"]),
         ("man verify", ".TH treewide-verify 1", &["\\-\\-quick", "undetermined"]),
-        ("man update", ".TH treewide-update 1", &["\\-\\-scrub"]),
+        ("man update", ".TH treewide-update 1", &["\\-\\-accept\\-rot"]),
         ("man diff", ".TH treewide-diff 1", &["friday.b3"]),
         ("man dupes", ".TH treewide-dupes 1", &["fclones remove"]),
         ("man missing", ".TH treewide-missing 1", &["bucket.b3"]),
@@ -169,7 +169,16 @@ fn version_and_help() {
         assert_eq!((ended.code, &ended.stderr[..]), (Some(0), ""), "{args}");
         assert!(ended.text().contains(env!("CARGO_PKG_VERSION")), "{args}: {}", ended.text());
     }
-    for args in ["--help", "help", "sum --help", "check -h", "help check", "man --help"] {
+    for args in [
+        "--help",
+        "help",
+        "sum --help",
+        "check -h",
+        "help check",
+        "man --help",
+        "help -h",
+        "help sum -h",
+    ] {
         let ended = folder.treewide(args).run();
         assert_eq!((ended.code, &ended.stderr[..]), (Some(0), ""), "{args}");
         assert!(ended.text().contains("Usage: treewide"), "{args}");

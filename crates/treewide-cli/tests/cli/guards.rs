@@ -138,7 +138,8 @@ fn update_of_a_directory_without_anything_recorded_changes_nothing() {
     assert!(said.0.stderr.contains("--allow-empty"));
     // The disk comes back, with a file that rotted when no one looked.
     case.rot("f1");
-    case.keeps(1, "verify p.b3 t", &["1 rot"]).prints("ROT      f1");
+    let way_out = "or accept its content: treewide update --accept-rot ./f1 p.b3 t\n";
+    case.keeps(1, "verify p.b3 t", &["1 rot", way_out]).prints("ROT      f1");
     case.run("update --allow-empty p.b3 empty").is_code(0);
     assert_eq!(case.folder.read("p.b3"), "");
 }
@@ -380,7 +381,7 @@ fn update_never_mends_a_damaged_index_by_a_bad_digest() {
         case.folder.write("p.b3.tw", edit(&case.folder.read("p.b3.tw")));
         let said = case.run("verify p.b3 t").0;
         said.fails(3, &["`treewide update --accept-damage` writes a new one"]);
-        for command in ["update", "update --full", "update --scrub 100%", "update -q", "scrub"] {
+        for command in ["update", "update --full", "scrub --budget 100%", "update -q", "scrub"] {
             println!("{what}: {command}");
             case.keeps(3, &format!("{command} p.b3 t"), &["p.b3.tw: "]);
         }
@@ -511,7 +512,7 @@ fn scrub_spends_nothing_on_what_is_read_anyway() {
     let mut read = 0;
     for night in 0..8 {
         let before = case.folder.read("p.b3.tw").matches("\"read\":\"2026-01-01\"").count();
-        let said = case.run("update --scrub 5% p.b3 t");
+        let said = case.run("scrub --budget 5% p.b3 t");
         said.is_code(1).prints("ROT      big");
         let left = case.folder.read("p.b3.tw").matches("\"read\":\"2026-01-01\"").count();
         assert!(left < before || left == 0, "night {night}: {left} of {before} have had no turn");

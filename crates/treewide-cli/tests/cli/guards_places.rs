@@ -38,7 +38,8 @@ fn current_directory_is_not_taken_for_one_that_is_there() {
     for to in ["off/photos", "photos"] {
         std::os::unix::fs::symlink(to, case.folder.join("photos")).unwrap();
         for command in ["verify", "update", "scrub -q"] {
-            let says = ["photos: mount its disk, or name the right directory after the list"];
+            let says =
+                ["photos: mount its disk, or give the right directory as the second argument"];
             inside("t", &format!("{command} ../photos.b3")).fails(3, &says);
             assert!(pair() == before, "{command}");
         }

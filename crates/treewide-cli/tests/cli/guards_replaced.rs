@@ -156,7 +156,8 @@ fn list_that_names_nothing_does_not_choose_a_directory() {
     let pair = || ["none.b3", "none.b3.tw"].map(|it| fs::read(case.folder.join(it)).unwrap());
     let before = pair();
     for command in ["scrub", "update", "verify"] {
-        run(&format!("{command} ../none.b3")).fails(3, &["none.b3: lists nothing", "name"]);
+        run(&format!("{command} ../none.b3"))
+            .fails(3, &["none.b3: lists nothing", "second argument"]);
         assert!(pair() == before, "{command}");
     }
     assert!(!Path::new("none").exists());

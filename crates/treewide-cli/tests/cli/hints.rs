@@ -55,6 +55,24 @@ fn check_in_another_folder_says_where_the_files_are() {
 }
 
 #[test]
+fn check_of_a_manifest_or_of_tensors_names_the_command() {
+    let folder = Folder::with(&["my photos/a", "my photos/b"]);
+    folder.treewide("snapshot").arg("my photos").run().fails(0, &[]);
+    let ended = folder.treewide("check").arg("my photos.b3").run();
+    let line = "treewide: no listed file is here; my photos.b3 is a manifest: treewide verify 'my photos.b3'\n";
+    assert!(ended.stderr.ends_with(line), "{ended:?}");
+    let tensors = format!("{}  w\tF32\t[2]\n", "1".repeat(64));
+    folder.write("base.b3", tensors);
+    let line = hint(&folder, "check base.b3", b"");
+    assert!(
+        line.ends_with("base.b3 is a list of tensors: treewide tensors base.b3 MODEL"),
+        "{line}"
+    );
+    let ended = folder.treewide("verify base.b3").run();
+    ended.fails(3, &["base.b3: is a list of tensors", "treewide tensors base.b3 MODEL"]);
+}
+
+#[test]
 fn check_by_which_something_is_as_listed_says_nothing_more() {
     let folder = Folder::with(&["a", "b"]);
     folder.write("SUMS", sums(&["a", "b", "c"]));

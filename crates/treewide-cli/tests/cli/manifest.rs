@@ -55,7 +55,7 @@ fn a_directory_without_anything_listed_is_not_taken_for_the_tree() {
         let (code, stdout, stderr) = out(&folder, &format!("{command} m.b3"));
         assert_eq!((code, &*stdout), (Some(3), ""), "{command}");
         let said =
-            "m.b3: nothing that it lists is in this directory (4 looked for); name its directory";
+            "m.b3: nothing that it lists is in this directory (4 looked for); give its directory";
         assert!(stderr.contains(said), "{stderr}");
     }
     assert_eq!(fs::read(folder.join("m.b3")).unwrap(), list);
@@ -223,7 +223,7 @@ fn verify_and_update_take_the_directory_of_the_same_name() {
     fs::remove_file(folder.join("a")).unwrap();
     let (code, _, stderr) = out(&folder, "verify m.b3");
     assert_eq!(code, Some(3));
-    let said = "m.b3: nothing that it lists is in m (3 looked for); name its directory";
+    let said = "m.b3: nothing that it lists is in m (3 looked for); give its directory";
     assert!(stderr.contains(said), "{stderr}");
 }
 
@@ -418,4 +418,30 @@ fn outboards_need_a_folder_outside_and_a_size() {
     fails("verify m.b3 t --outboards nothing", 3, "nothing: ");
     fails("verify m.b3 t --outboards m.b3", 3, "m.b3: is not a folder of outboards");
     assert!(!folder.join("n.b3").exists() && !folder.join("t/o").exists());
+}
+
+#[test]
+fn manifests_are_named_by_their_lists() {
+    let folder = Folder::with(&["t/a", "t/b"]);
+    let ended = folder.treewide("snapshot --json t").run();
+    let counts: serde_json::Value =
+        serde_json::from_str(ended.text().lines().last().unwrap()).unwrap();
+    let digest = counts["digest"].as_str().unwrap();
+    assert!(ended.stderr.contains(&format!("{digest} is the digest of the manifest")), "{ended:?}");
+    folder.treewide("verify t.b3 --expect").arg(digest).run().fails(0, &[]);
+    let directory =
+        "t: is a directory; name its manifest, such as t.b3, and the directory after it";
+    for command in
+        ["verify t", "verify t t.b3", "diff t t.b3", "update t", "scrub t", "manifest stat t"]
+    {
+        folder.treewide(command).run().fails(2, &[directory]);
+    }
+    for command in ["verify t.b3.tw", "manifest lines t.b3.tw", "update t.b3.tw t"] {
+        folder.treewide(command).run().fails(2, &["t.b3.tw: is the index of t.b3; name t.b3"]);
+    }
+    folder
+        .treewide("snapshot t -o /dev/null")
+        .run()
+        .fails(2, &["/dev/null: a manifest is two files"]);
+    folder.treewide("update --scrub 5% t.b3").run().fails(2, &["--scrub"]);
 }

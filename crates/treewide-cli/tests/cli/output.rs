@@ -27,6 +27,62 @@ fn a_file_gets_what_standard_output_would() {
 }
 
 #[test]
+fn output_replaces_no_file_that_is_surely_no_earlier_one() {
+    let folder = Folder::with(&["a", "text"]);
+    folder.write("SUMS", sums(&["a"]));
+    folder.write("d/x", "same");
+    folder.write("d/y", "same");
+    folder.treewide("snapshot d").run().fails(0, &[]);
+    folder.treewide("sum -r d -o d.sums").run().fails(0, &[]);
+    let photo = [&b"\xff\xd8\xff\xe0\0\x10JFIF\0"[..], &[7; 90_000]].concat();
+    // A character of three bytes across byte 65,536, and a name that is not UTF-8 in paths.
+    let long = "\u{20ac}".repeat(30_000);
+    let paths = b"d/x\0d/\xff\0\0d/y\0".to_vec();
+    folder.write("photo", &photo);
+    for (command, refuses, replaces) in [
+        ("sum a", &["photo", "text"][..], &["empty", "SUMS", "new"][..]),
+        ("sum --no-names a", &["photo", "SUMS"], &["empty", "text", "new"]),
+        ("sum --raw a", &["photo", "text", "SUMS"], &["empty", "raw", "new"]),
+        ("check SUMS", &["photo", "paths", "d.b3"], &["empty", "text", "long", "new"]),
+        ("verify d.b3", &["photo", "paths", "d.sums"], &["empty", "text", "long", "new"]),
+        ("diff d.b3 d", &["photo"], &["text", "new"]),
+        ("dupes d", &["photo", "paths"], &["text", "new"]),
+        ("dupes -0 d", &["photo", "zeros"], &["empty", "paths", "text", "new"]),
+        ("missing d.sums SUMS", &["photo", "paths"], &["text", "new"]),
+        ("missing -0 d.sums SUMS", &["photo", "zeros"], &["paths", "new"]),
+    ] {
+        for place in refuses.iter().chain(replaces) {
+            folder.write("empty", "");
+            folder.write("text", "a note\n");
+            folder.write("raw", [255; 32]);
+            folder.write("long", &long);
+            folder.write("paths", &paths);
+            folder.write("zeros", [b"a\0".as_slice(), &[0; 5]].concat());
+            folder.write("SUMS", sums(&["a"]));
+            let _ = fs::remove_file(folder.join("new"));
+            let before = fs::read(folder.join(place)).ok();
+            // Where it is read, it is an input.
+            if command.contains(place) {
+                continue;
+            }
+            let ended = folder.treewide(&format!("{command} -o {place}")).run();
+            let after = fs::read(folder.join(place)).ok();
+            if refuses.contains(place) {
+                assert!(ended.code != Some(0), "{command} {place}: {ended:?}");
+                assert!(ended.stderr.contains(&format!("{place}: ")), "{command}: {ended:?}");
+                assert_eq!(after, before, "{command} {place}");
+            } else {
+                assert!(!ended.stderr.contains("replaced"), "{command} {place}: {ended:?}");
+                assert!(after.is_some(), "{command} {place}");
+                // And the same once more.
+                let again = folder.treewide(&format!("{command} -o {place}")).run();
+                assert_eq!(again.code, ended.code, "{command} {place}: {again:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn inputs_that_fail_leave_a_list_of_the_others() {
     let folder = Folder::with(&["a", "b"]);
     folder
@@ -171,7 +227,7 @@ fn an_output_replaces_only_what_it_found() {
     assert!(folder.read(place).starts_with(&sums(&["a"])), "what was finished stays");
     fs::remove_file(folder.join(place)).unwrap();
     // `-` does not name a file.
-    folder.write("-", "x");
+    folder.write("-", "");
     folder.treewide("sum - -o ./-").stdin("hi").run().fails(0, &[]);
     assert!(folder.read("-").ends_with("  -\n"));
     assert_eq!(folder.names(), ["-", "a", "new"]);
@@ -179,17 +235,19 @@ fn an_output_replaces_only_what_it_found() {
 
 #[test]
 fn a_file_that_may_not_grow_is_an_error() {
-    let folder = Folder::with(&["a", "list"]);
+    let folder = Folder::with(&["a"]);
+    folder.write("list", sums(&["old"]));
     let limited = format!("ulimit -f 1; yes a | head -n 2000 | xargs '{TREEWIDE}' sum -o list");
     let ended = folder.program("bash").arg("-c").arg(limited).run();
     ended.fails(123, &["treewide: list: cannot write: File too large"]);
     assert_eq!(folder.names(), ["a", "list"]);
-    assert_eq!(folder.read("list"), "list");
+    assert_eq!(folder.read("list"), sums(&["old"]));
 }
 
 #[test]
 fn modes_owners_and_links_stay() {
     let folder = Folder::with(&["a", "d/list"]);
+    folder.write("d/list", "");
     fs::set_permissions(folder.join("d/list"), fs::Permissions::from_mode(0o640)).unwrap();
     if is_root() {
         std::os::unix::fs::chown(folder.join("d/list"), Some(1234), Some(1235)).unwrap();
@@ -354,7 +412,8 @@ fn signals_halfway_leave_nothing() {
             skip(name, "this process ignores it, and so do its children");
             continue;
         }
-        let folder = Folder::with(&["a", "list"]);
+        let folder = Folder::with(&["a"]);
+        folder.write("list", sums(&["old"]));
         let mut running = folder.treewide("sum a - -o list").start();
         running.0.stdin.as_mut().unwrap().write_all(b"the beginning").unwrap();
         let is_temporary = |name: &std::ffi::OsString| {
@@ -369,7 +428,7 @@ fn signals_halfway_leave_nothing() {
         // So that a shell knows, and stops what it was doing.
         assert_eq!((ended.signal, &ended.stderr[..]), (Some(number), ""), "{name}");
         assert_eq!(folder.names(), ["a", "list"], "{name}");
-        assert_eq!(folder.read("list"), "list");
+        assert_eq!(folder.read("list"), sums(&["old"]));
     }
 }
 

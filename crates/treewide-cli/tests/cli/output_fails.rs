@@ -71,12 +71,14 @@ fn an_output_that_cannot_appear_stays_where_it_is() {
     let (_, place) = ended.stderr.trim_end().rsplit_once(" is in ").unwrap();
     let kept = fs::read_to_string(machine.folder.join(place)).unwrap();
     assert_eq!(kept, format!("{}  small\n", hex("small")));
-    assert_eq!(machine.folder.read("old"), "as it was");
+    assert_eq!(machine.folder.read("old"), sums(&["old"]));
 }
 
 #[test]
 fn a_mounted_file_is_written_in_the_end() {
     let folder = Folder::with(&["a", "mounted", "out/SUMS"]);
+    folder.write("out/SUMS", "");
+    folder.write("mounted", "");
     let script =
         "mount --bind mounted out/SUMS && \"$0\" sum a -o out/SUMS && cat out/SUMS; ls -A out";
     let Some(ended) = with_mounts(&folder, script) else { return };
@@ -87,7 +89,8 @@ fn a_mounted_file_is_written_in_the_end() {
 #[test]
 fn a_mounted_file_on_a_full_disk_loses_nothing() {
     let folder = Folder::with(&["a", "out/SUMS"]);
-    let script = "mkdir tiny && mount -t tmpfs -o size=8k tmpfs tiny && echo old >tiny/SUMS && \
+    folder.write("out/SUMS", "");
+    let script = "mkdir tiny && mount -t tmpfs -o size=8k tmpfs tiny && \"$0\" sum a >tiny/SUMS && \
         mount --bind tiny/SUMS out/SUMS && head -c 1M /dev/zero >tiny/full; yes a | head -n 2000 | xargs \"$0\" sum -o out/SUMS";
     let Some(ended) = with_mounts(&folder, script) else { return };
     ended.fails(123, &["out/SUMS: cannot be replaced: ", "and not be overwritten: No space left"]);
@@ -104,6 +107,7 @@ fn a_folder_that_takes_no_files_takes_the_output() {
         );
     };
     let folder = Folder::with(&["a", "out/SUMS"]);
+    folder.write("out/SUMS", "");
     for (path, mode) in [("", 0o755), ("out", 0o755), ("out/SUMS", 0o666)] {
         fs::set_permissions(folder.join(path), fs::Permissions::from_mode(mode)).unwrap();
     }
@@ -123,6 +127,7 @@ fn a_folder_that_takes_no_files_takes_the_output() {
 #[test]
 fn a_folder_that_is_append_only_takes_the_output() {
     let folder = Folder::with(&["a", "out/SUMS", "tmp/inner"]);
+    folder.write("out/SUMS", "");
     let append_only = |sign: &str| {
         let chattr = Command::new("chattr").arg(sign).arg(folder.join("out")).output();
         chattr.is_ok_and(|it| it.status.success())

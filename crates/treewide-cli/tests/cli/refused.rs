@@ -10,7 +10,7 @@
 //!
 //! `TREEWIDE_TEST_REFUSED=all` runs the long form, which takes minutes: `scripts/slow.sh refused`.
 
-use crate::support::{Ended, Folder, Program, TREEWIDE, find_program, hex, skip};
+use crate::support::{Ended, Folder, Program, TREEWIDE, find_program, hex, skip, sums};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -127,6 +127,11 @@ pub(crate) fn refuser(folder: &Folder) -> Result<PathBuf, String> {
     Ok(folder.join("refuse.so"))
 }
 
+/// What is replaced: a list by a list alone.
+fn old(command: &str) -> String {
+    if command.starts_with("sum") { sums(&["old"]) } else { "as it was".into() }
+}
+
 impl Machine {
     pub(crate) fn new() -> Result<Self, String> {
         let folder = Folder::with(&["small", "tree/a", "tree/d/b"]);
@@ -154,7 +159,7 @@ impl Machine {
         for name in ["new", "old"] {
             let _ = fs::remove_file(self.folder.join(name));
         }
-        self.folder.write("old", "as it was");
+        self.folder.write("old", old(command));
         let program = self.program(command).limit(HANGS);
         program.env("LD_PRELOAD", &self.library).env("REFUSE", refusal).run()
     }
@@ -172,7 +177,7 @@ impl Machine {
     fn calls(&self, command: &str) -> Result<Vec<(String, String)>, String> {
         let strace = find_program("strace").ok_or("there is no strace")?;
         let args = ["-f", "-n", "-o", "calls", TREEWIDE];
-        self.folder.write("old", "as it was");
+        self.folder.write("old", old(command));
         let (command, stdin) = match command.split_once('<') {
             Some((command, file)) => (command, fs::read(self.folder.join(file)).unwrap()),
             None => (command, STDIN.into()),

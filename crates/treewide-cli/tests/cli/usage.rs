@@ -9,9 +9,14 @@ fn what_makes_no_sense_is_refused() {
     let folder = Folder::with(&["a"]);
     for (args, hint) in [
         ("", "Usage"),
-        ("--tag a", "tip: options come after the command: 'treewide sum [OPTIONS] [FILE]...'"),
+        ("--tag a", "tip: options come after the command: treewide sum --tag a\n"),
+        ("-r d", "tip: options come after the command: treewide sum -r d\n"),
+        ("--check SUMS", "options come after the command: treewide check SUMS\n"),
         ("-l 64 sum a", "tip: options come after the command"),
-        ("nothing", "unrecognized subcommand 'nothing'"),
+        ("nothing", "there is no file and no command 'nothing'"),
+        ("verfy a", "tip: there is a command verify\n"),
+        ("scale sum", "python -m treewide scale"),
+        ("sum --ignore a", "unexpected argument '--ignore' found\n\nUsage"),
         ("sum --no-such-flag", "--no-such-flag"),
         ("sum --keyed", "<FILE>"),
         ("sum --keyed --derive-key x a", "--derive-key"),
@@ -47,6 +52,8 @@ fn files_without_a_command_are_summed() {
     folder.treewide("a b").run().succeeds_with(sums(&["a", "b"]));
     folder.treewide("a --tag").run().fails(0, &[]);
     folder.treewide("a gone").run().fails(1, &["treewide: gone: cannot open: "]);
+    folder.treewide("-").stdin("text").run().succeeds_with(format!("{}  -\n", hex("text")));
+    folder.treewide("-- a").run().succeeds_with(sums(&["a"]));
     // A command of that name wins.
     folder.treewide("check").stdin(sums(&["a"])).run().fails(0, &["1 file checked"]);
     folder.treewide("./check").run().succeeds_with(format!("{}  ./check\n", hex("check")));

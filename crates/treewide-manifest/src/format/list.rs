@@ -99,6 +99,20 @@ impl<R: Read> Read for Hashing<R> {
     }
 }
 
+/// An error if a directory or an index is named in place of the list.
+fn is_not_beside_a_list(path: &Path) -> Result<(), Error> {
+    let cause = if path.is_dir() {
+        let name = shown(path);
+        let name = name.trim_end_matches('/');
+        format!("is a directory; name its manifest, such as {name}.b3, and the directory after it")
+    } else if path.extension().is_some_and(|it| it == "tw") && path.with_extension("").is_file() {
+        format!("is the index of {0}; name {0}", shown(&path.with_extension("")))
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(path, ErrorKind::Usage(cause)))
+}
+
 impl List {
     /// Reads the whole list at `path` and checks it.
     ///
@@ -106,6 +120,7 @@ impl List {
     /// If it is not a regular file, cannot be read, has a line that cannot be used, a name that leads out of the root, two
     /// digests for one name, or no end.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        is_not_beside_a_list(path)?;
         let file = regular::open(path).map_err(|error| Error::read(path, error))?;
         is_blake3_by_name(path)?;
         Self::new(path, Source::File(Arc::new(file))).map_err(|error| match kept(path) {

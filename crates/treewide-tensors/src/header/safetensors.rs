@@ -37,7 +37,8 @@ pub(super) fn read(
     let length = u64::from_le_bytes(start);
     if length > LONGEST {
         let text = format!(
-            "this is not a safetensors file: its header would have {length} bytes, of at most {LONGEST}"
+            "this is not a safetensors file: its header would have {length} bytes, of at most {LONGEST}; pickles (.bin, .pt) and \
+             .distcp are not read"
         );
         return Err(Fault::new(text).into());
     }

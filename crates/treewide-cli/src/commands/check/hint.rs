@@ -1,9 +1,25 @@
 //! Hints at the cause when nothing is as listed: hundreds of lines that say FAILED do not name it.
 
+use crate::shell::wording::quoted;
 use std::path::{Path, PathBuf};
 use treewide_digests::check::{Finding, Status, Total};
 use treewide_digests::{Algorithm, By};
 use treewide_files::name::shown;
+
+/// The command that reads a list of another kind, with what says so.
+fn command_of(list: &Path) -> Option<String> {
+    let name = shown(list);
+    if treewide_tensors::list::is_list(list) {
+        return Some(format!(
+            "{name} is a list of tensors: treewide tensors {} MODEL",
+            quoted(&name)
+        ));
+    }
+    let directory = list.with_extension("");
+    let is_manifest = treewide_manifest::index_path(list).is_file()
+        || list.extension().is_some_and(|it| it == "b3") && directory.is_dir();
+    is_manifest.then(|| format!("{name} is a manifest: treewide verify {}", quoted(&name)))
+}
 
 /// What a hint needs to know in addition to the counts.
 #[derive(Default)]
@@ -12,6 +28,8 @@ pub(super) struct Clues {
     first_absent: Option<PathBuf>,
     /// A file that exists in the folder of its list.
     elsewhere: Option<PathBuf>,
+    /// The command that reads a list which has no files of this directory.
+    command: Option<String>,
     /// The algorithms that the first file that differs was compared by, and how they are known.
     compared: Option<(Vec<Algorithm>, By)>,
 }
@@ -32,6 +50,9 @@ impl Clues {
     /// Every file of the list at `list` was reported.
     pub(super) fn end(&mut self, list: &Path) {
         let absent = self.first_absent.take();
+        if absent.is_some() {
+            self.command = self.command.take().or_else(|| command_of(list));
+        }
         if let (None, Some(folder), Some(absent)) = (&self.elsewhere, list.parent(), absent) {
             self.elsewhere = Some(folder.join(absent)).filter(|path| path.exists());
         }
@@ -64,6 +85,9 @@ impl Clues {
                  {may_be}{advice}"
             ))
         } else if absent > 0 && absent == lines.checked() + lines.missing {
+            if let Some(command) = &self.command {
+                return Some(format!("no listed file is here; {command}"));
+            }
             let there = match &self.elsewhere {
                 Some(path) => format!("{} is there: run this in its list's folder", shown(path)),
                 None => "run this where the list was made".to_owned(),

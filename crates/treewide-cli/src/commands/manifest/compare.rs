@@ -17,6 +17,7 @@ use crate::shell::program::Program;
 use crate::shell::wording::count;
 use anyhow::{Context, bail};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 use treewide_files::size;
 use treewide_manifest::machine::{Places, Verify};
@@ -114,7 +115,7 @@ pub(crate) struct SayArgs {
     ///
     /// changed, replaced-type, moved, renamed, copied, added, removed. By default all of them are.
     #[arg(long, value_name = "VERDICT", value_delimiter = ',', help_heading = "Verdict")]
-    #[arg(value_parser = class)]
+    #[arg(value_parser = classes(), hide_possible_values = true)]
     fail_on: Vec<Class>,
 
     /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
@@ -128,12 +129,10 @@ pub(crate) struct SayArgs {
     color: ColorArgs,
 }
 
-fn class(word: &str) -> Result<Class, String> {
-    let found = Class::ALL.into_iter().find(|class| class.word() == word && class.differs());
-    found.ok_or_else(|| {
-        let words = Class::ALL.into_iter().filter(|it| it.differs()).map(Class::word);
-        format!("expected one of: {}", words.collect::<Vec<_>>().join(", "))
-    })
+fn classes() -> impl TypedValueParser<Value = Class> {
+    let all = || Class::ALL.into_iter().filter(|it| it.differs());
+    PossibleValuesParser::new(all().map(Class::word))
+        .try_map(move |word| all().find(|it| it.word() == word).ok_or("there is no such verdict"))
 }
 
 /// Whether listed paths are gone, and no file was compared: a disk that is off looks like that.
@@ -277,13 +276,8 @@ impl VerifyArgs {
         progress.finish();
         let not_compared = report::not_compared(&manifest, &report);
         let limits = Limits { quick: self.quick, only: &self.only, not_compared: &not_compared };
-        let outcome = self.say.end(
-            lines,
-            &console,
-            (&[&manifest], self.dir.as_deref()),
-            &report,
-            &limits,
-        )?;
+        let outcome =
+            self.say.end(lines, &console, (&[&manifest], self.dir.as_deref()), &report, &limits)?;
         if let Some(page) = page {
             let code = outcome.code();
             let about = About { manifest: &manifest, dir: &dir, limits: &limits, code };

@@ -110,7 +110,7 @@ pub(crate) struct WithArgs {
     ///
     /// Without this, syncfs is called before the first file is read and once a minute. Otherwise a program that
     /// has mapped a file may change it without its times showing that, so that --quick and `update` miss it.
-    #[arg(long, help_heading = "Reading")]
+    #[arg(long, help_heading = "Reading", hide_short_help = true)]
     no_sync: bool,
 
     /// Start anew, also if a run was interrupted
@@ -118,7 +118,7 @@ pub(crate) struct WithArgs {
     /// What a run has read after its first second is kept in X.b3.part until the manifest is complete. The next run does not read
     /// a file again that the interrupted run has read, if its size, times, inode and device are as they were. The directory
     /// and the rules must be the same. With this flag, X.b3.part is not used, and is removed when the run is done.
-    #[arg(long, help_heading = "Reading")]
+    #[arg(long, help_heading = "Reading", hide_short_help = true)]
     no_resume: bool,
 
     #[command(flatten)]
@@ -289,7 +289,7 @@ let counts = (&made.report, None, is_as_listed.then_some(made.totals.facts));
         dir: Option<&Path>,
         (rules, lists): (Option<&RulesArgs>, &[PathBuf]),
     ) -> anyhow::Result<()> {
-        if path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file()) {
+        if path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
             let text = format!(
                 "{}: a manifest is two files, a list and its index; name the list, or print one by `treewide sum -r`",
                 shown(path)

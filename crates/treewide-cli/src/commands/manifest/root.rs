@@ -53,7 +53,13 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
         is_here_too |= has(&here);
         missing += 1;
     }
+    let tensors = missing > 0 && treewide_tensors::list::is_list(list);
     let list = shown(list);
+    if tensors {
+        bail!(
+            "{list}: is a list of tensors; compare a model with it: treewide tensors {list} MODEL"
+        );
+    }
     match named {
         Some(named) if missing > 0 => {
             let dir = shown(&named);
@@ -72,7 +78,9 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
         ),
         // No record says whether `.` is it.
         None if !has_records => {
-            bail!("{list}: lists nothing by which its directory is known; give that as the second argument")
+            bail!(
+                "{list}: lists nothing by which its directory is known; give that as the second argument"
+            )
         }
         named => Ok(named.unwrap_or(here)),
     }
@@ -84,7 +92,10 @@ fn if_directory(dir: PathBuf) -> anyhow::Result<Option<PathBuf>> {
         Ok(it) => Ok(Some(dir).filter(|_| it.is_dir())),
         Err(error) if error.kind() == ErrorKind::NotFound && !dir.is_symlink() => Ok(None),
         Err(error) => Err(error).with_context(|| {
-            format!("{}: mount its disk, or give the right directory as the second argument", shown(&dir))
+            format!(
+                "{}: mount its disk, or give the right directory as the second argument",
+                shown(&dir)
+            )
         }),
     }
 }

@@ -19,13 +19,20 @@ use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{Index, Manifest};
 
-pub(crate) const MANIFEST: Notes = Notes::new(&[
-    ("treewide manifest stat photos.b3", "totals, rules and digests"),
-    ("treewide manifest stat photos.b3 2024/a.jpg", "what is recorded of a path"),
-    ("treewide manifest statement model.b3", "what tools that sign models sign"),
-    ("treewide manifest lines SUMS.json", "any list as sorted lines of b3sum's"),
-    ("treewide manifest lines --algorithm sha256 photos.b3 > SHA256SUMS", ""),
-]);
+pub(crate) const MANIFEST: Notes = Notes {
+    exit: &[
+        ("0", "everything was printed"),
+        ("2", "invalid usage"),
+        ("3", "the list could not be read, or is damaged"),
+    ],
+    ..Notes::new(&[
+        ("treewide manifest stat photos.b3", "totals, rules and digests"),
+        ("treewide manifest stat photos.b3 2024/a.jpg", "what is recorded of a path"),
+        ("treewide manifest statement model.b3", "what tools that sign models sign"),
+        ("treewide manifest lines SUMS.json", "any list as sorted lines of b3sum's"),
+        ("treewide manifest lines --algorithm sha256 photos.b3 > SHA256SUMS", ""),
+    ])
+};
 
 /// Show what a manifest says
 #[derive(Args)]
@@ -118,8 +125,10 @@ fn statement(list: &Path, name: Option<&str>) -> anyhow::Result<()> {
 }
 
 fn total(manifest: &Manifest) -> anyhow::Result<()> {
-    let mut text = format!("files in the list: {}\n", manifest.list().len());
-    let _ = writeln!(text, "digest of the list: {}", manifest.list().hash().to_hex());
+    let mut text = format!("digest of the list: {}\n", manifest.list().hash().to_hex());
+    if !manifest.has_index() {
+        let _ = writeln!(text, "files: {}", manifest.list().len());
+    }
     match manifest.index() {
         Index::Absent => text += "index: there is none\n",
         Index::Ignored(cause) => drop(writeln!(text, "index: not used, {cause}")),
@@ -129,7 +138,9 @@ fn total(manifest: &Manifest) -> anyhow::Result<()> {
             let _ = writeln!(text, "files: {}, {} bytes", trailer.files, trailer.bytes);
             let _ = writeln!(text, "digest of the manifest: {}", trailer.facts);
             let _ = writeln!(text, "made: {}, on {}", header.began, header.fs.kind);
-            let _ = writeln!(text, "excluded: {}", header.rules.exclude.join(" "));
+            if !header.rules.exclude.is_empty() {
+                let _ = writeln!(text, "excluded: {}", header.rules.exclude.join(" "));
+            }
             if !header.also.is_empty() {
                 let _ = writeln!(text, "digests also by: {}", header.also.join(" "));
             }

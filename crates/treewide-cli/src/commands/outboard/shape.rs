@@ -97,6 +97,9 @@ impl ShapeArgs {
         let shown = |path: &Path| treewide_files::name::shown(path);
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only.clone()),
+            (None, _) if Shape::of_name(data).is_some() => {
+                anyhow::bail!("{}: is an outboard; name its file", shown(data))
+            }
             (None, _) => anyhow::bail!(
                 "{}: has no outboard {}; make it with 'treewide outboard create', or name it with --outboard",
                 shown(data),
