@@ -35,6 +35,7 @@ __all__ = [
     "digests",
     "dupes",
     "missing",
+    "scrub",
     "snapshot",
     "update",
     "verify",

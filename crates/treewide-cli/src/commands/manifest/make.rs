@@ -224,7 +224,7 @@ impl WithArgs {
         let say = |it| against::say(it, path, (self.json, quiet), &console, &progress);
         let is_as_listed = made.compared.as_ref().map_or(Ok(true), say)?;
         // The manifest is made although the reader of these lines may be gone.
-let counts = (&made.report, None, is_as_listed.then_some(made.totals.facts));
+        let counts = (&made.report, None, is_as_listed.then_some(made.totals.facts));
         let said = lines.finish(&console, operands, (!quiet).then_some(counts));
         if !is_as_listed {
             said?;
