@@ -39,9 +39,6 @@ impl Notes {
     pub(crate) fn short(&self) -> String {
         let mut text = String::new();
         list(&mut text, "Examples", self.examples);
-        if self.exit != EXIT {
-            list(&mut text, "Exit status", self.exit);
-        }
         text.trim_end().to_owned()
     }
 

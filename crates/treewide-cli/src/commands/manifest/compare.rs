@@ -75,7 +75,7 @@ pub(crate) struct VerifyArgs {
 
     /// The least length of a file that should have an outboard
     #[arg(long, value_name = "BYTES", default_value = "1G", requires = "outboards")]
-    #[arg(value_parser = size::parse, help_heading = "Coverage")]
+    #[arg(value_parser = size::parse, help_heading = "Coverage", hide_short_help = true)]
     min: u64,
 
     /// Compare only paths that match a glob, and what is below them

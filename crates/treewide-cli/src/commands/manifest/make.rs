@@ -133,7 +133,7 @@ pub(crate) struct WithArgs {
 
     /// The least length of a file that has an outboard, more than 16K
     #[arg(long, value_name = "BYTES", default_value = "1G", requires = "outboards")]
-    #[arg(value_parser = size::parse, help_heading = "Outboards")]
+    #[arg(value_parser = size::parse, help_heading = "Outboards", hide_short_help = true)]
     min: u64,
 
     /// Continue although none of the recorded files is there
@@ -180,6 +180,8 @@ impl WithArgs {
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
         let Making { path, update, accepts_damage, budget, old, dir, rules, lists } = making;
         self.color.apply();
+        // A directory in place of the manifest: the error says what to name.
+        old.filter(|it| it.is_dir()).map(Manifest::open).transpose()?;
         self.check_places(path, old, dir, (rules, lists))?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);

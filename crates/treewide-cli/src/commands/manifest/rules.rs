@@ -20,7 +20,7 @@ pub(crate) struct RulesArgs {
     exclude: Vec<String>,
 
     /// Read globs from a file, one a line; empty lines and lines that begin with # are passed over
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     exclude_from: Vec<PathBuf>,
 
     /// Leave out files and directories whose name begins with a dot
