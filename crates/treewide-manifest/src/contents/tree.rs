@@ -220,25 +220,22 @@ impl Recorded {
     fn next(&mut self) -> Result<bool, Error> {
         if let Some(last) = self.last.take().filter(|_| !self.is_there) {
             self.mounts.gone(&last.name, last.kind() == Type::File);
-            self.of(&last).for_each(|it| it.1.gone += 1);
+            self.count(&last, |it| it.gone += 1);
         }
         self.last = self.records.next().transpose()?;
         self.is_there = false;
         Ok(self.last.is_some())
     }
 
-    /// What was found with this file, and on its device.
-    fn of(&mut self, record: &Record) -> impl Iterator<Item = &mut (Option<Vec<u8>>, Found)> {
-        let seen = match &record.what {
-            What::File(file) => Some(file.facts.as_ref().and_then(|it| it.seen())),
-            _ => None,
-        };
-        let all = seen.map(|_| &mut self.all);
-        let device = seen.flatten().map(|it| self.devices.entry(it.device).or_default());
-        all.into_iter().chain(device).map(|it| {
-            it.0.get_or_insert_with(|| record.name.clone());
-            it
-        })
+    /// Counts a file with all, and with those of its device.
+    fn count(&mut self, record: &Record, add: impl Fn(&mut Found)) {
+        let What::File(file) = &record.what else { return };
+        let seen = file.facts.as_ref().and_then(|it| it.seen());
+        let on_device = seen.map(|it| self.devices.entry(it.device).or_default());
+        for (first, found) in [&mut self.all].into_iter().chain(on_device) {
+            first.get_or_insert_with(|| record.name.clone());
+            add(found);
+        }
     }
 
     /// The record of a path that is there. Names come in their order.
@@ -257,7 +254,7 @@ impl Recorded {
                 _ => Like::Here,
             };
             self.mounts.found(name, is_file, like);
-            self.of(&found).for_each(|it| it.1.add(1, like));
+            self.count(&found, |it| it.add(1, like));
         }
         Ok(Some(self.last.insert(found)))
     }
