@@ -340,7 +340,8 @@ impl History {
                 (record.what, self.model.get_mut(std::str::from_utf8(&record.name).unwrap()))
             {
                 let key = file.facts.and_then(|it| it.key.or(it.untrusted));
-                known.mtime = key.map(|it| it.mtime);
+                // Those of a content that was never the recorded one.
+                known.mtime = key.filter(|it| it.ctime != i64::MIN).map(|it| it.mtime);
             }
         }
     }

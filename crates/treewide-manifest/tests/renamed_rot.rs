@@ -142,3 +142,75 @@ fn file_that_was_renamed_and_edited_is_new() {
     assert_eq!(tree.update().differences(), ["added y/f", "removed x/f"]);
     assert!(tree.verify().is_fine());
 }
+
+/// As `touch -d @SECONDS` and programs do that put times back as numbers of seconds.
+fn cut_mtime(tree: &Tree, name: &str) {
+    let file = fs::File::options().write(true).open(tree.at(name)).unwrap();
+    let time = file.metadata().unwrap().modified().unwrap();
+    let since = time.duration_since(std::time::UNIX_EPOCH).unwrap();
+    file.set_modified(time - std::time::Duration::from_nanos(since.subsec_nanos().into())).unwrap();
+}
+
+#[test]
+fn renamed_rot_is_suspect_also_where_its_mtime_was_cut() {
+    let tree = tree();
+    tree.flip("x/f");
+    fs::rename(tree.at("x/f"), tree.at("z")).unwrap();
+    cut_mtime(&tree, "z");
+    for said in [tree.verify(), tree.quick(), tree.update()] {
+        assert_eq!(said.differences(), ["suspect z from x/f"]);
+    }
+    keeps(&tree, "z", "content of f");
+    // A second name.
+    fs::hard_link(tree.at("z"), tree.at("z2")).unwrap();
+    let said = tree.update();
+    assert_eq!((said.differences().len(), said.report.files_kept), (2, 2));
+    keeps(&tree, "z2", "content of f");
+}
+
+/// A restored copy with a wrong byte has another inode than was recorded.
+#[test]
+fn doubtful_file_is_known_under_the_next_name_too() {
+    let tree = tree();
+    let restores = |content: &str| {
+        let time = fs::metadata(tree.at("x/f")).unwrap().modified().unwrap();
+        tree.write("new", content);
+        let file = fs::File::options().write(true).open(tree.at("new")).unwrap();
+        file.set_modified(time).unwrap();
+        fs::rename(tree.at("new"), tree.at("x/f")).unwrap();
+    };
+    restores("content of g");
+    for _ in 0..2 {
+        let said = tree.update();
+        assert_eq!((said.differences(), said.report.files_kept), (vec!["suspect x/f".into()], 1));
+    }
+    fs::rename(tree.at("x/f"), tree.at("z")).unwrap();
+    assert_eq!(tree.verify().differences(), ["suspect z from x/f"]);
+    assert_eq!(tree.update().report.files_kept, 1);
+    keeps(&tree, "z", "content of f");
+    fs::rename(tree.at("z"), tree.at("x/f")).unwrap();
+    assert_eq!(tree.update().report.files_kept, 1);
+    // As it was again.
+    restores("content of f");
+    assert!(tree.update().is_fine());
+    assert!(tree.verify().is_fine());
+}
+
+/// It has no times, so that no run says how the content differs.
+#[test]
+fn doubtful_file_of_a_plain_list_is_known_under_another_name() {
+    let tree = tree();
+    fs::remove_file(index_path(&tree.list())).unwrap();
+    tree.flip("x/f");
+    for _ in 0..2 {
+        let said = tree.update();
+        assert_eq!(said.report.files_kept, 1);
+        assert!(said.differences().contains(&"changed x/f".into()), "{:?}", said.differences());
+    }
+    fs::rename(tree.at("x/f"), tree.at("z")).unwrap();
+    for said in [tree.verify(), tree.update()] {
+        assert_eq!(said.differences(), ["suspect z from x/f"]);
+    }
+    keeps(&tree, "z", "content of f");
+    assert_eq!(tree.verify().differences(), ["changed z"]);
+}

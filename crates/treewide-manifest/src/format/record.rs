@@ -41,6 +41,9 @@ pub struct FileRecord {
     pub facts: Option<Facts>,
 }
 
+/// The ctime of a file whose content was never seen to be the recorded one.
+const NEVER: i64 = i64::MIN;
+
 /// Facts about a regular file in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -68,6 +71,30 @@ impl Facts {
     /// Its times and numbers when its content was as recorded.
     pub(crate) fn seen(&self) -> Option<&Key> {
         self.key.as_ref().or(self.untrusted.as_ref())
+    }
+
+    /// The same, where its content was seen with them. See [`doubt`](Self::doubt).
+    pub(crate) fn timed(&self) -> Option<&Key> {
+        self.seen().filter(|it| it.ctime != NEVER)
+    }
+
+    /// Notes that the file with these times and numbers has other content, so that it is found under another name as well, and each
+    /// run reads it. Its mtime and ctime stay as they were with the recorded content.
+    pub(crate) fn doubt(&mut self, now: Option<&Key>, bytes: u64) {
+        self.read = None;
+        let Some(now) = now else { return };
+        let now = match self.timed() {
+            // Nothing else would say next time that it moved.
+            Some(seen) if seen.ctime == now.ctime => return,
+            Some(seen) => {
+                Key { inode: now.inode.or(seen.inode), device: now.device.or(seen.device), ..*seen }
+            }
+            None => {
+                self.bytes = bytes;
+                Key { ctime: NEVER, ..*now }
+            }
+        };
+        (self.key, self.untrusted) = (None, Some(now));
     }
 
     /// Whether every run reads it, whatever else it is to read: nothing shows that it is unchanged, or it is not.

@@ -104,11 +104,7 @@ impl Key {
             (self.mtime != other.mtime, "fraction of mtime"),
         ];
         let moved = moved.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
-        // Archives and file systems cut times, and programs round them that put them back as floating-point numbers. No edit
-        // does: it moves mtime forward, by more than that.
-        let cut = |unit: &i64| self.mtime.saturating_sub(self.mtime.rem_euclid(*unit));
-        let is_cut = UNITS.iter().any(|unit| other.mtime == cut(unit));
-        (is_cut || other.mtime.abs_diff(self.mtime) < ROUNDED).then_some(moved)
+        is_kept(self.mtime, other.mtime).then_some(moved)
     }
 
     /// Whether the file still has this key.
@@ -118,6 +114,13 @@ impl Key {
             && self.inode.is_none_or(|inode| inode == file.inode)
             && self.device.is_none_or(|device| device == file.device)
     }
+}
+
+/// Whether an mtime is as it was, or cut or rounded: archives and file systems cut times, and programs round them that put them back
+/// as floating-point numbers. No edit does: it moves mtime forward, by more than that.
+pub(crate) fn is_kept(was: i64, is: i64) -> bool {
+    let cut = |unit: &i64| was.saturating_sub(was.rem_euclid(*unit));
+    UNITS.iter().any(|unit| is == cut(unit)) || is.abs_diff(was) < ROUNDED
 }
 
 #[cfg(test)]

@@ -115,8 +115,8 @@ fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
 
 /// The verdict on two contents of one file.
 pub(crate) fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
-    let seen = |it: &FileRecord| it.facts.as_ref().and_then(Facts::seen).copied();
-    let (Some(facts), Some((was, is))) = (&old.facts, seen(old).zip(seen(new))) else {
+    let timed = |it: &FileRecord| it.facts.as_ref().and_then(Facts::timed).copied();
+    let (Some(facts), Some((was, is))) = (&old.facts, timed(old).zip(timed(new))) else {
         return Verdict::Changed(Change::Content { untimed: true });
     };
     let is_as_long = new.facts.as_ref().is_some_and(|it| it.bytes == facts.bytes);

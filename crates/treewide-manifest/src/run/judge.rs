@@ -188,7 +188,7 @@ impl<'a> Judge<'a> {
     pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
         let Some(stamp) = &is.stamp else { return Verdict::Changing };
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
-            let Some((facts, seen)) = was.facts.as_ref().and_then(|it| Some((it, it.seen()?)))
+            let Some((facts, seen)) = was.facts.as_ref().and_then(|it| Some((it, it.timed()?)))
             else {
                 return Verdict::Changed(Change::Content { untimed: true });
             };

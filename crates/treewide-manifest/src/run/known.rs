@@ -6,8 +6,9 @@
 use crate::error::Error;
 use crate::format::manifest::Manifest;
 use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::format::trust::is_kept;
 use crate::run::verdict::Verdict;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use treewide::OUT_LEN;
 use treewide_files::Stamp;
 
@@ -19,7 +20,8 @@ pub(crate) struct Known<'a> {
 }
 
 /// Beginnings of digests and lengths by inode and mtime: few bytes for each file, as all of them are held.
-type Numbers = HashMap<(u64, i64), Content>;
+/// In order, as an mtime may be cut since.
+type Numbers = BTreeMap<(u64, i64), Content>;
 
 #[derive(Debug)]
 struct Content {
@@ -42,11 +44,12 @@ impl<'a> Known<'a> {
         Self { old: old.filter(|it| it.has_index()), numbers: None }
     }
 
-    /// The content of a file with these numbers, with the manifest.
+    /// The content of a file with these numbers that fits, with the manifest.
     fn find(
         &mut self,
         inode: Option<u64>,
         mtime: Option<i64>,
+        fits: impl Fn(&Content) -> bool,
     ) -> Result<Option<(&'a Manifest, &mut Content)>, Error> {
         let (Some(old), Some(inode), Some(mtime)) = (self.old, inode, mtime) else {
             return Ok(None);
@@ -55,8 +58,10 @@ impl<'a> Known<'a> {
             Some(numbers) => numbers,
             None => numbers_of(old)?,
         };
-        let found = self.numbers.insert(numbers).get_mut(&(inode, mtime));
-        Ok(found.map(|found| (old, found)))
+        let of_inode = (inode, i64::MIN)..=(inode, i64::MAX);
+        let mut found = self.numbers.insert(numbers).range_mut(of_inode);
+        let found = found.find(|((_, was), it)| is_kept(*was, mtime) && fits(it));
+        Ok(found.map(|(_, found)| (old, found)))
     }
 
     /// Whether a file with this inode and mtime, and of this content, is recorded under any name.
@@ -66,7 +71,7 @@ impl<'a> Known<'a> {
         mtime: Option<i64>,
         digest: &[u8; OUT_LEN],
     ) -> Result<bool, Error> {
-        Ok(self.find(inode, mtime)?.is_some_and(|(_, it)| it.begun == begin(digest)))
+        Ok(self.find(inode, mtime, |it| it.begun == begin(digest))?.is_some())
     }
 
     /// Counts a file that is gone under its name, or one that has a new name.
@@ -74,9 +79,8 @@ impl<'a> Known<'a> {
         let Some(seen) = file.facts.as_ref().filter(|it| it.bytes > 0).and_then(Facts::seen) else {
             return Ok(());
         };
-        if let Some((_, content)) = self.find(seen.inode, Some(seen.mtime))?
-            && content.begun == begin(&file.digest)
-        {
+        let is_it = |it: &Content| it.begun == begin(&file.digest);
+        if let Some((_, content)) = self.find(seen.inode, Some(seen.mtime), is_it)? {
             content.names[usize::from(is_new)] += 1;
         }
         Ok(())
@@ -84,18 +88,18 @@ impl<'a> Known<'a> {
 
     /// How many files are gone under their names, and there under others.
     pub(crate) fn moved(&self) -> u64 {
-        let all = self.numbers.iter().flat_map(HashMap::values);
+        let all = self.numbers.iter().flat_map(BTreeMap::values);
         all.map(|it| u64::from(it.names[0].min(it.names[1]))).sum()
     }
 
     /// Whether the manifest has no inodes, as where these do not last.
     pub(crate) fn has_no_inodes(&self) -> bool {
-        self.numbers.as_ref().is_none_or(HashMap::is_empty)
+        self.numbers.as_ref().is_none_or(BTreeMap::is_empty)
     }
 
     /// Whether a file has these numbers, so that the content matters.
     pub(crate) fn has(&mut self, stamp: &Stamp) -> Result<bool, Error> {
-        Ok(self.find(Some(stamp.inode), stamp.mtime)?.is_some_and(|(_, it)| it.has(stamp.len)))
+        Ok(self.find(Some(stamp.inode), stamp.mtime, |it| it.has(stamp.len))?.is_some())
     }
 
     /// The verdict on a file, if another name is recorded with its numbers and other content: it rotted and was renamed, or got
@@ -106,12 +110,10 @@ impl<'a> Known<'a> {
         stamp: &Stamp,
         digest: &[u8; OUT_LEN],
     ) -> Result<Option<(Verdict, Record)>, Error> {
-        let Some((old, content)) = self.find(Some(stamp.inode), stamp.mtime)? else {
+        let is_other = |it: &Content| it.begun != begin(digest) && it.has(stamp.len);
+        let Some((old, _)) = self.find(Some(stamp.inode), stamp.mtime, is_other)? else {
             return Ok(None);
         };
-        if content.begun == begin(digest) || !content.has(stamp.len) {
-            return Ok(None);
-        }
         // This is rare, so the names are looked for only now.
         let mut found = None;
         for record in old.records()? {
@@ -146,7 +148,7 @@ impl<'a> Known<'a> {
 }
 
 fn numbers_of(old: &Manifest) -> Result<Numbers, Error> {
-    let mut numbers = HashMap::new();
+    let mut numbers = BTreeMap::new();
     for record in old.records()? {
         let What::File(file) = record?.what else { continue };
         let Some(facts) = &file.facts else { continue };
@@ -174,7 +176,7 @@ fn begin(digest: &[u8; OUT_LEN]) -> u64 {
 fn moved(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
     let facts = file.facts.as_ref().filter(|facts| facts.bytes == stamp.len)?;
     let seen = facts.seen().filter(|seen| seen.inode.is_some())?;
-    seen.moved(stamp).filter(|moved| moved.iter().all(|it| *it == "ctime"))
+    seen.moved(stamp).filter(|moved| moved.iter().all(|it| !matches!(*it, "inode" | "device")))
 }
 
 /// Whether the file still has the inode that is recorded.

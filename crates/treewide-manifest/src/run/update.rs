@@ -502,7 +502,9 @@ impl<'a> Run<'a> {
                 }
                 if verdict.is_doubtful() && !self.accepts(&new.name) {
                     // It is read each time, and found again, until it is accepted.
-                    was.facts.get_or_insert(Facts::of(read.bytes)).read = None;
+                    let facts = was.facts.get_or_insert(Facts::of(read.bytes));
+                    let now = self.recorded(&read, moment).facts;
+                    facts.doubt(now.as_ref().and_then(Facts::seen), read.bytes);
                     new.what = What::File(was.clone());
                     judge.report.files_kept += 1;
                 }

@@ -2,7 +2,9 @@
 
 use crate::error::Error;
 use crate::format::manifest::{Index, Manifest};
+use crate::format::name;
 use crate::keep::draft::{Draft, Totals};
+use crate::loss::Loss;
 use crate::run::against::Compared;
 use crate::run::judge::Judge;
 use crate::run::update::Run;
@@ -23,6 +25,13 @@ impl Run<'_> {
             std::mem::take(&mut self.compared)
         });
         let findings = judge.settle();
+        // Their new digests are written by now.
+        let doubt = findings.iter().find(|it| it.verdict.is_doubtful() && !self.accepts(&it.name));
+        if let Some((it, old)) = doubt.zip(self.guard.old).filter(|_| !self.update.accepted.damage)
+        {
+            let loss = Loss::Doubt(name::path(&it.name), it.verdict.detail());
+            return Err(Error::refused(old.list().path(), loss));
+        }
         let told = judge.report.count(Class::Removed);
         self.guard.check_findings(&findings, told, self.known.has_no_inodes())?;
         for finding in findings {
