@@ -4,18 +4,9 @@ import re
 from pathlib import Path
 
 PRELUDE = """
-import hashlib
-from pathlib import Path
 from typing import Any
 
-import numpy
-import treewide
-import treewide.safetensors
-
-pyarrow: Any
-polars: Any
 torch: Any
-frame: Any
 model: Any
 tensor: Any
 tensors: Any
@@ -23,14 +14,11 @@ out: Any
 parts: Any
 shard: Any
 at: int
-path: str
-paths: list[str]
-rows: "numpy.ndarray[Any, numpy.dtype[numpy.float64]]"
 """
 
 readme = Path(__file__).parents[1] / "README.md"
 blocks = re.findall(r"^```python\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-assert len(blocks) >= 5, "README.md has fewer examples than it had"
+assert len(blocks) >= 2, "README.md has fewer examples than it had"
 print(PRELUDE)
 for number, block in enumerate(blocks):
     # The stubs of `hashlib` want an `update` that returns nothing.
