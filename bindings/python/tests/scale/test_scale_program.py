@@ -30,7 +30,7 @@ def test_sums_verifies_and_updates(command, store):
     assert (done.returncode, done.stdout, done.stderr) == (0, lines, "")
     done = command("sum", *urls, "-o", "list.b3")
     assert (done.returncode, done.stdout, text_of("list.b3")) == (0, "", lines)
-    done = command("verify", "--list", "list.b3")
+    done = command("verify", "list.b3")
     assert (done.returncode, done.stdout) == (0, "3 objects: 3 same; 3 read, 3.0 kB\n")
 
     # Nothing changed: nothing is read.
@@ -40,11 +40,11 @@ def test_sums_verifies_and_updates(command, store):
 
     store.put("cli/1", DATA[:1001])
     store.client.delete_object(Bucket="bucket", Key="cli/2")
-    done = command("verify", "--list", "list.b3")
+    done = command("verify", "list.b3")
     assert done.returncode == 1
     assert f"changed    {urls[1]}  (expected {digest(DATA[:1000]).hex()}, found" in done.stdout
     assert f"removed    {urls[2]}" in done.stdout and "1 same, 1 changed, 1 removed; 2 read" in done.stdout
-    assert command("verify", "--list", "list.b3", urls[0]).returncode == 0
+    assert command("verify", "list.b3", urls[0]).returncode == 0
 
     new = store.put("cli/new", DATA)
     done = command("update", "--list", "list.b3", *urls, new, "--json")
@@ -101,11 +101,11 @@ def test_what_cannot_be_read_is_said(command, store):
         (["sum", "a", "--engine", "abacus"], "abacus"),
         (["sum", "s3://b/a", "gs://b/a"], "gs and s3 cannot be mixed"),
         (["sum", "a", "--option", "x"], "NAME=VALUE"),
-        (["verify", "a"], "--list"),
+        (["verify"], "name the list"),
         (["verify", "a", "b", "--expect", "00"], "one URL"),
         (["verify", "a", "--expect", "00"], "64 hexadecimal digits"),
         (["verify", "--list", "good", "b"], "b is not in good"),
-        (["update", "a"], "--list"),
+        (["update"], "name the list"),
     ],
 )
 def test_commands_that_make_no_sense(command, args, words):

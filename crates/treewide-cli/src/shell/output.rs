@@ -74,7 +74,7 @@ enum Sink {
 impl<'a> Output<'a> {
     /// Start writing to the file at `path`, or to standard output. This fails now, not after hours of hashing, if the file
     /// cannot be written, or if it is one of the `inputs` or standard input, which would be gone then. (What lists name is
-    /// spared when it is read.) Files that surely are no earlier output of this kind stay; only a list may be more readable than the
+    /// spared when it is read.) Files that cannot be an earlier output of this kind stay; only a list may be more readable than the
     /// inputs.
     pub(crate) fn open(
         path: Option<&Path>,
@@ -260,7 +260,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// An error if there is a file that surely is no earlier output of this kind.
+/// An error if there is a file that cannot be an earlier output of this kind.
 fn spare_foreign(path: &Path, writes: Writes) -> anyhow::Result<()> {
     let mut begin = Vec::new();
     if let (Writes::Report | Writes::Paths, Ok(file)) = (writes, File::open(path)) {

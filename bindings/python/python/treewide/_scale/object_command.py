@@ -105,7 +105,7 @@ class ObjectCommand:
             return lists.Entries()
         wanted = getattr(options, "expect", None)
         if (options.list is None) == (wanted is None):
-            raise UsageError("name the list with --list, or the digest of one URL with --expect")
+            raise UsageError("name the list, or the digest of one URL with --expect")
         if wanted is None:
             entries = lists.read(options.list)
             unknown = [it for it in options.urls if it not in entries]

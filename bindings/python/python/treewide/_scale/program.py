@@ -31,9 +31,9 @@ Hash objects of stores by many workers. The digests are those of b3sum, whatever
 
   sum URL...                 print the digests; with -o, write a list and what it was made of
   sum -r URL -o FOLDER       hash all objects below a URL, and write lists of them: bucket.b3 names them all
-  verify -l LIST [URL...]    read everything again, and compare with the list; or with --expect, one object
+  verify LIST [URL...]       read everything again, and compare with the list; or with --expect, one object
   verify ... --range A..B    verify these bytes by the outboard that `sum --outboards` wrote, and read nothing else
-  update -l LIST [URL...]    read what changed by ETag or version, or is not in the list; write the list again
+  update LIST [URL...]       read what changed by ETag or version, or is not in the list; write the list again
 
 A URL is that of S3 (s3://), Google (gs://), Azure (az://), a web server, a file system of fsspec, or a path. Exit
 codes: 0 as recorded, 1 something differs, 2 invalid usage, 3 undetermined: something could not be read or compared.
@@ -43,6 +43,8 @@ codes: 0 as recorded, 1 something differs, 2 invalid usage, 3 undetermined: some
 def main(arguments: Sequence[str]) -> int:
     """Run the command. Returns the exit code."""
     options = _parser().parse_args(arguments)
+    if options.command != "sum" and options.list is None and getattr(options, "expect", None) is None and options.urls:
+        options.list = options.urls.pop(0)
     try:
         return _command(options).run()
     except (UsageError, JournalError, RangeError, ModuleNotFoundError) as error:
@@ -62,9 +64,14 @@ def main(arguments: Sequence[str]) -> int:
         os._exit(130)
 
 
+def _program() -> str:
+    """Return the name by which this program was called."""
+    return "treewide" if os.path.basename(sys.argv[0]).startswith("treewide") else "python -m treewide"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m treewide scale", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"{_program()} scale", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text in (("sum", "print digests"), ("verify", "compare with a list"), ("update", "read what changed")):
@@ -80,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
             )
             add("-r", "--recursive", action="store_true", help="hash everything below the URL, by ranges of keys")
         else:
-            add("-l", "--list", metavar="LIST", required=name == "update", help="the list that `sum -o` wrote")
+            add("-l", "--list", metavar="LIST", help="the list that `sum -o` wrote (default: the first argument)")
         if name == "verify":
             add("--expect", metavar="DIGEST", help="the digest that the only URL must have, instead of a list")
             add(
@@ -103,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
             text = "size of a group of outboards, such as 64K or 1M (default: 1M, and 16M for objects of 1T or more)"
             add("--group", type=_group, metavar="SIZE", help=text)
         add("--inventory", metavar="URL", help="list a bucket by this inventory: .parquet, or manifest.json")
-        add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: threads)")
+        add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: local, threads)")
         add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
         add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
         add(
@@ -122,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
             add("--max-removed", type=_limit, default="50%", metavar="MOST", help=text)
         add("--unpinned", action="store_true", help="also read objects without ETag and version")
         add("--json", action="store_true", help="print a line of JSON for each object, and one for all")
-        add("-q", "--quiet", action="store_true", help="print only what differs or fails")
+        add("-q", "--quiet", action="store_true", help="print only what differs or fails, and the counts")
         add("--progress", action=argparse.BooleanOptionalAction, help="say how far it is (default: on a terminal)")
     return parser
 

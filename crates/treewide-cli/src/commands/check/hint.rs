@@ -6,7 +6,7 @@ use treewide_digests::check::{Finding, Status, Total};
 use treewide_digests::{Algorithm, By};
 use treewide_files::name::shown;
 
-/// The command that reads a list of another kind, with what says so.
+/// The kind of a list that `check` is not for, and the command that reads it.
 fn command_of(list: &Path) -> Option<String> {
     let name = shown(list);
     if treewide_tensors::list::is_list(list) {

@@ -180,8 +180,10 @@ impl WithArgs {
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
         let Making { path, update, accepts_damage, budget, old, dir, rules, lists } = making;
         self.color.apply();
-        // A directory in place of the manifest: the error says what to name.
-        old.filter(|it| it.is_dir()).map(Manifest::open).transpose()?;
+        // In place of the manifest, they give an error that says what to name.
+        old.filter(|it| it.is_dir() || it.extension().is_some_and(|it| it == "tw"))
+            .map(Manifest::open)
+            .transpose()?;
         self.check_places(path, old, dir, (rules, lists))?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
