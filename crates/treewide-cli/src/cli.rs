@@ -222,7 +222,7 @@ fn as_sum(args: &[OsString]) -> Result<Command, clap::Error> {
     try_parse::<Treewide>(&args, VERSION).map(|it| it.command)
 }
 
-/// The first argument is no command, and there is no such file.
+/// There is neither a file nor a command of this name.
 fn no_command(error: &clap::Error, first: &Path) -> clap::Error {
     let tip = match error.get(ContextKind::SuggestedSubcommand) {
         _ if first == Path::new("scale") => {
