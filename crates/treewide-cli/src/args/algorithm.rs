@@ -4,6 +4,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
 use treewide_digests::Algorithm;
 
+const CRC32: &str = "crc32";
+
+/// A line with 8 digits, and with some that are damaged, may be a line of prose.
+const WHY_NOT_CRC32: &str = "the 8 digits of a CRC-32 could be a word or a number, so check reads them only in lists called NAME.sfv";
+
 /// Reads the names of algorithms that lines of lists can name.
 pub(crate) fn of_lines() -> Names {
     parser(|it| it.tag().is_some())
@@ -36,8 +41,14 @@ impl TypedValueParser for Names {
         let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '/'], "");
         let asked = plain(&value.to_string_lossy());
         let name = self.all().find(|it| plain(it) == asked).map_or(value, OsStr::new);
-        PossibleValuesParser::new(self.all())
-            .try_map(|name| Algorithm::named(&name).ok_or("there is no such algorithm"))
+        let takes = self.0;
+        let name = if asked == CRC32 { OsStr::new(CRC32) } else { name };
+        let known = self.all().map(PossibleValue::new);
+        PossibleValuesParser::new(known.chain([PossibleValue::new(CRC32).hide(true)]))
+            .try_map(move |name| match Algorithm::named(&name).filter(takes) {
+                Some(algorithm) => Ok(algorithm),
+                None => Err(WHY_NOT_CRC32),
+            })
             .parse_ref(command, arg, name)
     }
 

@@ -151,7 +151,6 @@ pub(crate) struct CheckArgs {
     /// By default, the name of the list says it (SHA256SUMS, a.iso.sha512), and otherwise the length of each digest. One of 64
     /// digits is that of a file if it is the file's BLAKE3 or SHA-256 digest. A line that names another algorithm is FAILED.
     #[arg(short, long, value_name = "NAME", help_heading = "Digest", hide_possible_values = true)]
-    // A line with a CRC-32 of 8 digits, and with one that is damaged, can be a line of prose. So that has a form of its own.
     #[arg(value_parser = algorithm::parser(|it| *it != Algorithm::CRC32), conflicts_with_all = ["keyed", "derive_key", "length"])]
     algorithm: Option<Algorithm>,
 

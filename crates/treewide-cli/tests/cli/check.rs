@@ -461,7 +461,7 @@ fn lists_that_name_standard_input() {
     folder.write("twice", line.repeat(2));
     folder.treewide("check once").stdin("text").run().fails(0, &["1 OK"]);
     let twice = folder.treewide("check twice").stdin("text").run();
-    twice.fails(3, &["1 OK, 1 could not be read"]);
+    twice.fails(3, &["1 file checked: 0 OK, 1 could not be read"]);
     let second = "-: FAILED (standard input is already in use for an earlier `-`)\n";
     assert_eq!(twice.text(), format!("-: OK\n{second}"));
     let itself = folder.treewide("check").stdin(line).run();

@@ -82,7 +82,7 @@ fn check_compares_the_lengths_that_bsd_lists() {
     let ended = folder.treewide("check x").run();
     let number = "alpha.txt: FAILED (the length is not a number)\ngone: FAILED (cannot open";
     assert!(ended.text().contains(number), "{ended:?}");
-    ended.fails(3, &["1 OK", "1 missing, 1 not verified"]);
+    ended.fails(3, &["2 files checked: 0 OK, 1 missing, 1 not verified"]);
     // A length proves nothing.
     folder.write("x", "SIZE (alpha.txt) = 6\n");
     folder.treewide("check x").run().fails(3, &["there is no checksum line in it"]);
@@ -107,7 +107,35 @@ fn check_drops_no_line_before_the_header_of_a_list() {
         }
     }
     folder.write("x", filled("@SHA256  alpha.txt\n#mtree\nalpha.txt sha256=@SHA256\n"));
-    folder.treewide("check x").run().fails(0, &["2 OK"]);
+    folder.treewide("check x").run().fails(0, &["1 file checked: 1 OK"]);
+}
+
+/// Lists have sections for each algorithm, or all lines of one before those of the next.
+#[test]
+fn check_counts_files_and_not_lines() {
+    let folder = folder();
+    let of = |name: &str| format!(" {name}\n");
+    let (alpha, line) = (of("6 alpha.txt"), of("6 new"));
+    folder.write("new", ALPHA);
+    let release = format!("MD5Sum:\n @MD5{alpha} @MD5{line}SHA256:\n @SHA256{alpha} @SHA256{line}");
+    let tagged = "MD5 (alpha.txt) = @MD5\nMD5 (new) = @MD5\nSHA256 (alpha.txt) = @SHA256\nSHA256 (new) = @SHA256\n";
+    for (list, text) in [("Release", release.as_str()), ("x", tagged)] {
+        folder.write(list, filled(text));
+        let check = || folder.treewide(&format!("check {list}")).run();
+        check().fails(0, &["2 files checked: 2 OK, by MD5 and SHA-256"]);
+        // One line of two is wrong: the file counts as FAILED, in whatever order.
+        for digest in ["@MD5", "@SHA256"] {
+            let at = text.rfind(digest).unwrap();
+            let zeros = "0".repeat(filled(digest).len());
+            let wrong = [&text[..at], &zeros, &text[at + digest.len()..]].concat();
+            folder.write(list, filled(&wrong));
+            check().fails(1, &["2 files checked: 1 OK", "1 FAILED"]);
+        }
+        std::fs::remove_file(folder.join("new")).unwrap();
+        folder.write(list, filled(text));
+        check().fails(1, &["2 files checked: 1 OK", "1 missing"]);
+        folder.write("new", ALPHA);
+    }
 }
 
 /// A JSON document that is too long was once cut to the lines that fit.

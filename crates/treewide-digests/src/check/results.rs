@@ -4,15 +4,16 @@ use super::Check;
 use super::finding::{Finding, Status};
 use super::operands::{Learnt, Note, Ran, Said};
 use super::stores::StoreTally;
-use super::total::Total;
+use super::total::{Total, of_status};
 use super::wording::count;
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;
 use crate::store::{Object, Store};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
-use treewide_files::check::{self, Malformed, Tally, Verdict};
+use treewide_files::check::{self, Malformed, Tally};
 use treewide_files::name::shown;
 use treewide_files::{ErrorKind, Hashed, Task};
 
@@ -85,12 +86,18 @@ impl ListEnd {
     }
 }
 
+/// More files of one list are not kept apart: a list may have any number of lines, and this takes some MiB.
+const MOST_COUNTED: usize = 1 << 18;
+
 /// The results of a run over [`Operands`](super::Operands).
 pub struct Results<R> {
     run: R,
     check: Check,
     /// Of the list whose files are being reported.
     list: Tally,
+    /// Its files that were counted, by hashes of their paths, and how.
+    files: HashMap<u64, (Status, bool)>,
+    hasher: RandomState,
     /// The store whose objects are being reported.
     store: Option<StoreTally>,
     total: Total,
@@ -107,7 +114,8 @@ impl<R> fmt::Debug for Results<R> {
 impl<R: Iterator<Item = Ran>> Results<R> {
     pub(super) fn new(check: Check, run: R) -> Self {
         let (list, store, ready) = (Tally::default(), None, VecDeque::new());
-        Self { run, check, list, store, total: Total::new(check), ready }
+        let (files, hasher) = (HashMap::new(), RandomState::new());
+        Self { run, check, list, files, hasher, store, total: Total::new(check), ready }
     }
 
     /// The counts of all operands so far.
@@ -142,9 +150,8 @@ impl<R> Results<R> {
             }
             Ran::Note(Note(said)) => match said {
                 Said::In(_, check::Note::Settled { path, expected, verdict }) => {
-                    self.list.add_verdict(&verdict);
                     let finding = Finding::new(path, verdict, expected, None, None);
-                    self.total.absent += u64::from(finding.is_absent);
+                    self.count(&finding);
                     Event::Finding(finding)
                 }
                 Said::In(list, check::Note::Malformed(line)) => {
@@ -178,16 +185,10 @@ impl<R> Results<R> {
     /// A file that a list names.
     fn listed(&mut self, path: PathBuf, about: Expected, result: Result<Hashed, ErrorKind>) {
         let verdicts = about.verdicts(result, self.check.ignore_missing);
-        // A file counts once: it is OK if it has all digests that follow each other.
-        let is_bad = |(_, it): &(Expected, Verdict)| !matches!(it, Verdict::Ok { .. });
-        let counted = verdicts.iter().position(is_bad).unwrap_or(0);
-        for (at, (about, verdict)) in verdicts.into_iter().enumerate() {
-            if at == counted {
-                self.list.add_verdict(&verdict);
-            }
+        for (about, verdict) in verdicts {
             let expected = Some(about.digest().to_vec());
             let finding = Finding::new(path.clone(), verdict, expected, Some(&about), None);
-            self.total.absent += u64::from(at == counted && finding.is_absent);
+            self.count(&finding);
             if finding.status == Status::Ok {
                 self.total.shown_by(finding.algorithm);
             }
@@ -195,8 +196,29 @@ impl<R> Results<R> {
         }
     }
 
+    /// Counts a file once, although a list may have lines about it in several places: it is OK if all are.
+    fn count(&mut self, finding: &Finding) {
+        let (path, how) =
+            (self.hasher.hash_one(&finding.path), (finding.status, finding.is_absent));
+        match self.files.get(&path) {
+            Some(before) => {
+                self.total.has_lines |= self.files.len() >= MOST_COUNTED;
+                if *before == how || finding.status == Status::Ok {
+                    return;
+                }
+                self.list.ok -= u64::from(before.0 == Status::Ok);
+                self.files.insert(path, how);
+            }
+            None if self.files.len() < MOST_COUNTED => drop(self.files.insert(path, how)),
+            None => {}
+        }
+        *of_status(&mut self.list, finding.status) += 1;
+        self.total.absent += u64::from(finding.is_absent);
+    }
+
     fn end(&mut self, list: PathBuf, end: Result<Learnt, ErrorKind>) -> Event {
         let end = ListEnd { list, tally: std::mem::take(&mut self.list), end };
+        self.files.clear();
         self.total.add(&end.tally, end.is_bad());
         Event::ListEnd(end)
     }

@@ -27,6 +27,17 @@ impl Counts {
     }
 }
 
+/// The count of files with this status.
+pub(super) fn of_status(tally: &mut Tally, status: Status) -> &mut u64 {
+    match status {
+        Status::Ok => &mut tally.ok,
+        Status::Failed => &mut tally.failed,
+        Status::Unreadable => &mut tally.unreadable,
+        Status::Unverified | Status::Skipped => &mut tally.unverified,
+        Status::Missing => &mut tally.missing,
+    }
+}
+
 /// The counts of all lists and stores.
 #[derive(Clone, Debug)]
 pub struct Total {
@@ -35,6 +46,8 @@ pub struct Total {
     pub lines: Tally,
     /// Listed files that could not be read because they do not exist.
     pub absent: u64,
+    /// Whether some files may count more than once, because a list names too many.
+    pub(super) has_lines: bool,
     /// Lists that could not be read, seem to be cut off, or by which nothing was verified.
     bad_lists: u64,
     /// Lists that were read to their end, or were to be.
@@ -54,6 +67,7 @@ impl Total {
             check,
             lines: Tally::default(),
             absent: 0,
+            has_lines: false,
             bad_lists: 0,
             lists: 0,
             in_stores: Counts::default(),
@@ -80,13 +94,7 @@ impl Total {
         let mut total = Self { algorithms: algorithms.to_vec(), ..Self::new(Check::default()) };
         let mut tally = Tally { ok, ..Tally::default() };
         for finding in others.chunk_by(|a, b| a.path == b.path).filter_map(<[_]>::first) {
-            *match finding.status {
-                Status::Ok => &mut tally.ok,
-                Status::Failed => &mut tally.failed,
-                Status::Unreadable => &mut tally.unreadable,
-                Status::Unverified | Status::Skipped => &mut tally.unverified,
-                Status::Missing => &mut tally.missing,
-            } += 1;
+            *of_status(&mut tally, finding.status) += 1;
             total.absent += u64::from(finding.is_absent);
         }
         total.add(&tally, tally.checked() == 0);
@@ -163,7 +171,8 @@ impl Total {
 impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = &self.lines;
-        write!(f, "{} checked: {} OK", count(lines.checked(), "file"), lines.ok)?;
+        let noun = if self.has_lines { "line" } else { "file" };
+        write!(f, "{} checked: {} OK", count(lines.checked(), noun), lines.ok)?;
         if lines.ok > 0 {
             f.write_str(&by(&self.algorithms))?;
         }

@@ -256,7 +256,7 @@ pub(crate) fn advice(line: &[u8]) -> Option<&'static str> {
 pub(crate) fn is_furniture(line: &[u8]) -> bool {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|it| !it.is_empty());
     let is_rule = |it: &[u8]| it.iter().all(|byte| *byte == b'-');
-    line.starts_with(b"CertUtil: ")
+    line.starts_with(b"CertUtil: ") && digests(line).is_empty()
         || words.clone().eq([&b"Algorithm"[..], b"Hash", b"Path"])
         || words.clone().count() == 3 && words.all(is_rule)
 }
@@ -351,5 +351,6 @@ mod tests {
         assert!(is_furniture(b"---------       ----      ----"));
         assert!(is_furniture(b"CertUtil: -hashfile command completed successfully."));
         assert!(!is_furniture(b"--- a"));
+        assert!(!is_furniture(format!("CertUtil: -hashfil{HEX}").as_bytes()));
     }
 }
