@@ -8,7 +8,7 @@ use treewide_manifest::found::{Group, Kind};
 use treewide_manifest::{Dupes, Evidence, Missing};
 
 use crate::manifest::{failed, run_watched};
-use crate::paths::{FilePath, text_of};
+use crate::paths::{FilePath, text, text_of};
 use crate::threads::Threads;
 
 /// Path, operand, evidence, the path of the first name if this is another one.
@@ -35,10 +35,6 @@ type Lost<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyBytes>>, Option<u64>
 
 /// Paths and causes.
 type Causes<'py> = Vec<(Bound<'py, PyString>, String)>;
-
-fn text<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyString>> {
-    text_of(py, path.as_os_str().as_encoded_bytes())
-}
 
 /// A path as bytes, or the name where the directory is not here.
 fn bytes(path: Option<PathBuf>, name: &[u8]) -> Vec<u8> {

@@ -308,7 +308,7 @@ fn extent(length: usize) -> PyResult<Extent> {
     Extent::new(0, length as u64).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn at_most(options: Options, most: usize) -> Options {
+pub(crate) fn at_most(options: Options, most: usize) -> Options {
     if most == usize::MAX { options } else { options.threads(most) }
 }
 

@@ -13,6 +13,7 @@ macro_rules! stub {
 mod arrow;
 mod block;
 mod buffer;
+mod check;
 mod contents;
 mod digests;
 mod failure;
@@ -42,6 +43,8 @@ mod validity;
 mod _treewide {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::check::{_check, digests};
     #[pymodule_export]
     use crate::contents::{_dupes, _missing};
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! Names of files, as `open` of Python takes them: `str`, `bytes` and `os.PathLike`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -18,6 +18,11 @@ pub(crate) fn text_of<'py>(py: Python<'py>, name: &[u8]) -> PyResult<Bound<'py, 
             Ok(path.into_os_string().into_pyobject(py)?)
         }
     }
+}
+
+/// A path as text.
+pub(crate) fn text<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyString>> {
+    text_of(py, path.as_os_str().as_encoded_bytes())
 }
 
 /// The name of a file.

@@ -16,6 +16,7 @@ __all__ = [
     "MerkleTree",
     "Parts",
     "__version__",
+    "_check",
     "_diff",
     "_digests",
     "_dupes",
@@ -42,6 +43,7 @@ __all__ = [
     "_verify",
     "blake3",
     "digest",
+    "digests",
     "hash_file",
     "hash_files",
     "hash_many",
@@ -437,6 +439,44 @@ def hash_tree(
     errors: Literal["return"],
     progress: FilesDone | None = None,
 ) -> dict[str, bytes | OSError]: ...
+def digests(
+    path: Path,
+    algorithms: Iterable[str],
+    /,
+    *,
+    threads: int = 1,
+    progress: BytesDone | None = None,
+) -> dict[str, bytes]:
+    """Return the digests of a file by several algorithms, by their names, from one reading.
+
+    `digests("a.iso", ["blake3", "sha256"])`. The names are those of `treewide sum --algorithm`, `crc32`,
+    `git-blob-sha1` and `md5-dos2unix`. With `threads=2` or more, BLAKE3 is found at the same time as the
+    others; the others are found one after the other. `progress` is that of `hash_file`.
+
+    Not to be confused with the class `Digests`, a sequence that `hash_many` returns; nor with
+    `treewide.manifest.digests` and `treewide.tensors.digests`, the BLAKE3 digests of the files and tensors in one file.
+
+    Raises `ValueError` for an unknown name, which lists the known ones; `OSError` that names the file if it
+    cannot be read, or becomes shorter while it is read.
+    """
+
+def _check(
+    paths: Path | Iterable[Path],
+    /,
+    *,
+    algorithm: str | None,
+    strong: bool,
+    strict: bool,
+    ignore_missing: bool,
+    store: str | None,
+    recursive: bool,
+    verbose: bool,
+    key: Bytes | None,
+    derive_key_context: str | None,
+    length: int | None,
+    threads: int,
+    progress: FilesDone | None,
+) -> tuple[Any, ...]: ...
 def _run_program(arguments: Sequence[str], closed: Sequence[bool]) -> int:
     """Run the program `treewide`, and return its exit code. Only for `treewide.__main__`."""
 

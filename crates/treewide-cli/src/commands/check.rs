@@ -393,13 +393,11 @@ impl Report<'_> {
             return Ok(());
         }
         self.console.say(&store.to_string());
-        let root = shown(&store.store.root);
-        if store.wrong() > 0 {
-            let advice = store.store.kind.advice;
-            self.console.say(&format!("{root}: nothing was changed; {advice}"));
+        if let Some(advice) = store.advice() {
+            self.console.say(&advice);
         } else if store.missing() > 0 {
-            self.console
-                .say(&format!("{root}: --ignore-missing leaves out what was never fetched"));
+            let what = "--ignore-missing leaves out what was never fetched";
+            self.console.about(&store.store.root, what);
         }
         Ok(())
     }

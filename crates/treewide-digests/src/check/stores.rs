@@ -92,7 +92,7 @@ impl StoreTally {
     }
 
     /// How many are not what their names say.
-    pub fn wrong(&self) -> u64 {
+    pub(super) fn wrong(&self) -> u64 {
         self.counts.of(Status::Failed)
     }
 
@@ -105,6 +105,12 @@ impl StoreTally {
     pub fn is_good(&self) -> bool {
         let unknown = self.counts.of(Status::Unreadable) + self.counts.of(Status::Unverified);
         self.differ() + unknown == 0 && !self.is_undetermined()
+    }
+
+    /// Advice about objects that are not what their names say.
+    pub fn advice(&self) -> Option<String> {
+        let (root, advice) = (shown(&self.store.root), self.store.kind.advice);
+        (self.wrong() > 0).then(|| format!("{root}: nothing was changed; {advice}"))
     }
 
     /// Whether something that was skipped is all there is, or counts.
