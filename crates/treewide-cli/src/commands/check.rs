@@ -62,35 +62,16 @@ pub(crate) const NOTES: Notes = Notes {
 
 /// Check files against lists of their digests, and stores
 ///
-/// A list is what `treewide sum` or b3sum wrote: with or without --tag, or with --json. Lists of other programs with SHA-256, SHA-512,
-/// SHA-1, MD5, BLAKE2 and SHA3 digests are also read: of sha256sum (also --tag and --zero), openssl, rhash, shasum, PowerShell and
-/// certutil; `sha256:DIGEST  FILE`; JSON with "name" and "digest"; BagIt manifests; Debian's .dsc, Release and Packages; .sfv (CRC-32);
-/// hashdeep; mtree; RECORD of Python packages; Manifest of Gentoo; .cargo-checksum.json; and a digest
-/// alone in FILE.sha256. A PGP signature around a list is passed over, not checked. A list may have CRLF line ends,
-/// begin with a UTF-8 or UTF-16 byte-order mark, and hold empty lines and comments (`#`). File names are
-/// relative to the current directory, not to the list, except in bags, RECORD, Manifest and .cargo-checksum.json, and for a digest alone.
+/// A list is one of `treewide sum`, b3sum, sha256sum or many other programs; a digest alone in FILE.sha256 is one as well. File
+/// names are relative to the current directory. Lines say which algorithm they are of, or --algorithm does, or the name of the
+/// list, or the length of the digest. docs/check.md has all forms of lists, and the kinds of stores.
 ///
-/// Lines say which algorithm they are of, or --algorithm does, or the name of the list, or the length of the digest.
-/// Several threads read several files, but a long file is read by one thread, except for BLAKE3.
+/// A directory is checked if it is a store whose files are named by digests, or has such a store in a usual place, as .git/lfs is.
+/// Nothing is removed, moved or repaired.
 ///
-/// A directory is checked if it is a store whose files are named by digests (of Hugging Face, Ollama, OCI images, git-lfs,
-/// git-annex, DVC, restic, npm, Bazel, IPFS, apt, or a bag), or has such a store in a usual place, as .git/lfs is. Nothing is
-/// removed, moved or repaired. Objects that are not what their names say are FAILED. Whether all objects are there is not
-/// checked, except where links, manifests or other records name them.
-///
-/// A name is that name, byte for byte; blanks at its end belong to it. Where it could be another
-/// file's as well, nothing is verified, and that is a failure. So is the name of a pipe, a socket or a
-/// device such as /dev/zero, which are not read; a disk is.
-///
-/// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. A
-/// file is also FAILED if its digest is missing, damaged, of the wrong length or too short, if its
-/// name is empty, or if a line has 16 hexadecimal digits or more and a name, and cannot be understood. A digest
-/// without a name counts as not verified.
-///
-/// Any other line that is not a checksum line is reported with its number. It is a failure with --strict, or if it
-/// has no line end, because the list may have been cut off there. A line of 16 MiB or more means the
-/// file is not a list: `check` stops reading it and fails. It also fails if nothing was verified, or if a list
-/// or a file ends before its length, or continues after it.
+/// Each listed file is reported as OK or FAILED, and a last line on standard error counts them. It is a failure if nothing
+/// was verified, if a line with a digest cannot be read, or if a list or a file is cut off. Pipes, sockets and devices other
+/// than disks are not read.
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct CheckArgs {
