@@ -73,6 +73,15 @@ fn check_of_a_manifest_or_of_tensors_names_the_command() {
 }
 
 #[test]
+fn check_of_a_part_of_a_repository_names_the_repository() {
+    let folder = Folder::with(&["hub/models--a--b/blobs/x", "hub/models--a--b/snapshots/1/f"]);
+    for part in ["blobs", "snapshots", "snapshots/1"] {
+        let ended = folder.treewide(&format!("check hub/models--a--b/{part}")).run();
+        ended.fails(3, &["a part of a repository of Hugging Face; check hub/models--a--b"]);
+    }
+}
+
+#[test]
 fn check_by_which_something_is_as_listed_says_nothing_more() {
     let folder = Folder::with(&["a", "b"]);
     folder.write("SUMS", sums(&["a", "b", "c"]));

@@ -206,6 +206,14 @@ fn is_there(path: &Path) -> bool {
 
 /// What a directory is in which no store was found.
 fn no_store(path: &Path, kind: Option<&Kind>, recursive: bool) -> String {
+    // Programs of Hugging Face print `models--a--b/snapshots/REVISION`.
+    let is_repository = |it: &&Path| it.join("blobs").is_dir() && it.join("snapshots").is_dir();
+    if let Some(whole) = path.ancestors().skip(1).take(2).find(is_repository) {
+        return format!(
+            "a part of a repository of Hugging Face; check {}",
+            treewide_files::name::shown(whole)
+        );
+    }
     match kind {
         Some(kind) => format!("not {}", kind.shown),
         None if path.join(".git").exists() => {
