@@ -170,3 +170,31 @@ fn list_is_not_replaced() {
     ended.fails(2, &["SHA256SUMS: is an input, and the output would replace it"]);
     assert_eq!(folder.read("SHA256SUMS").into_bytes(), sums(&folder));
 }
+
+#[cfg(unix)]
+#[test]
+fn names_are_those_that_the_shell_shows() {
+    let folder = Folder::with(&["t/a", "t/b"]);
+    std::os::unix::fs::symlink("t", folder.join("link")).unwrap();
+    let line = |name: &str| format!("{}  {name}\n", crate::support::hex("content of t/a"));
+    folder.write("t/a", "content of t/a");
+    let logical = folder.join("link/a");
+    for (list, code) in [
+        (line(logical.to_str().unwrap()), 0),
+        (line("./a"), 0),
+        (line("a/"), 1),
+        (line("../t/a"), 1),
+        (line("t/a"), 1),
+    ] {
+        // From a file, and through standard input.
+        folder.write("L", &list);
+        for (args, stdin) in [("L", ""), ("-", &*list)] {
+            let args = format!("snapshot link -o m.b3 --against {args}");
+            let program = folder.treewide(&args).env("PWD", folder.path()).stdin(stdin);
+            let ended = program.run();
+            assert_eq!(ended.code, Some(code), "{list} {ended:?}");
+            assert_eq!(fs::remove_file(folder.join("m.b3")).is_ok(), code == 0, "{list}");
+            let _ = fs::remove_file(folder.join("m.b3.tw"));
+        }
+    }
+}

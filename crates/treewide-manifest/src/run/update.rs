@@ -402,8 +402,11 @@ impl<'a> Run<'a> {
                     // It was read then, or later.
                     task.about.moment = first;
                 }
-                self.compare(&task, &read);
-                if let (Ok(read), Some(journal)) = (&read, self.draft.journal()) {
+                // What is not as listed or recorded is read again: a disk may be mended before the next run.
+                let is_as_expected = self.compare(&task, &read) && !has_other_content(&task, &read);
+                if let (Ok(read), Some(journal)) = (&read, self.draft.journal())
+                    && is_as_expected
+                {
                     let mut file = self.recorded(read, task.about.moment);
                     if let Some(facts) = &mut file.facts {
                         facts.also.clone_from(&read.also);
@@ -419,11 +422,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Compares a file with the digests that lists have of it.
-    fn compare(&mut self, task: &Task<About>, read: &Result<Read, ErrorKind>) {
-        if let Some(against) = &self.update.against {
-            self.compared.add(against, &name::relative(&task.path, self.guard.dir), read);
-        }
+    /// Compares a file with the digests that lists have of it, and returns whether it has them.
+    fn compare(&mut self, task: &Task<About>, read: &Result<Read, ErrorKind>) -> bool {
+        let Some(against) = &self.update.against else { return true };
+        let differ = self.compared.differ.len();
+        self.compared.add(against, &name::relative(&task.path, self.guard.dir), read);
+        self.compared.differ.len() == differ
     }
 
     /// The first moment of its device.
@@ -563,4 +567,10 @@ impl<'a> Run<'a> {
             }
         }
     }
+}
+
+/// Whether a file has other content than is recorded.
+fn has_other_content(task: &Task<About>, read: &Result<Read, ErrorKind>) -> bool {
+    let was = task.about.record.as_ref().map(|it| &it.what);
+    matches!((was, read), (Some(What::File(was)), Ok(is)) if was.digest != is.digest)
 }

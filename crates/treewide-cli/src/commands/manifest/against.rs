@@ -5,6 +5,7 @@ use crate::shell::console::{Console, complain};
 use crate::shell::output::{Output, Prints, Writes};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
+use crate::shell::stdin::is_stdin;
 use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
 use crate::shell::wording::count;
@@ -31,11 +32,13 @@ pub(super) struct AgainstArgs {
     against: Vec<PathBuf>,
 }
 
-/// A directory, by two paths, and the digests that its files should have.
+/// A directory, by several paths, and the digests that its files should have.
 struct Reader<'a> {
     program: Program,
     dir: &'a Path,
     whole: PathBuf,
+    /// The same with the links that the shell followed to the working directory.
+    shown: Option<PathBuf>,
     against: Against,
     /// What makes a list unusable.
     faults: u64,
@@ -50,7 +53,10 @@ impl AgainstArgs {
     /// The digests that lists have of files in `dir`. `None`, after messages, if a list cannot be relied on.
     pub(super) fn read(&self, program: Program, dir: &Path) -> anyhow::Result<Option<Against>> {
         let whole = dir.canonicalize().with_context(|| format!("{}: cannot read", shown(dir)))?;
-        let mut reader = Reader { program, dir, whole, against: Against::new(), faults: 0 };
+        let here = std::env::var_os("PWD").map(PathBuf::from);
+        let shown =
+            here.map(|it| it.join(dir)).filter(|it| it.canonicalize().is_ok_and(|it| it == whole));
+        let mut reader = Reader { program, dir, whole, shown, against: Against::new(), faults: 0 };
         self.against.iter().try_for_each(|list| reader.read(list))?;
         if reader.faults > 0 {
             let lists = if self.against.len() == 1 { "the list" } else { "a list" };
@@ -69,7 +75,11 @@ impl Reader<'_> {
 
     fn read(&mut self, path: &Path) -> anyhow::Result<()> {
         let at_list = || format!("{}: cannot read", shown(path));
-        let lines = Lines::open(path).with_context(at_list)?;
+        let lines = match is_stdin(path) {
+            true => Lines::new(std::io::stdin(), true),
+            false => Lines::open(path),
+        };
+        let lines = lines.with_context(at_list)?;
         // Names that are relative to the list are so to the directory, unless the list is below it.
         let in_dir = path.canonicalize().ok().filter(|it| it.starts_with(&self.whole));
         let named = in_dir.unwrap_or_else(|| path.file_name().unwrap_or_default().into());
@@ -120,10 +130,15 @@ impl Reader<'_> {
 
     /// The name that the manifest has for this path.
     fn name(&self, path: &Path) -> Result<Vec<u8>, &'static str> {
-        let below = path.strip_prefix(self.dir).or_else(|_| path.strip_prefix(&self.whole));
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err("is named as a directory");
+        }
+        // As it was named, without links, and as the shell shows it.
+        let dirs = [Some(self.dir.to_owned()), Some(self.whole.clone()), self.shown.clone()];
+        let below = dirs.iter().flatten().find_map(|dir| path.strip_prefix(dir).ok());
         let mut name = Vec::new();
         for part in
-            below.map_err(|_| "is not in the directory, so that nothing compares it")?.components()
+            below.ok_or("is not in the directory, so that nothing compares it")?.components()
         {
             match part {
                 Component::CurDir => continue,
