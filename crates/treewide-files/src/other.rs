@@ -1,6 +1,6 @@
 //! Reading a file for digests of other algorithms: in order, on one thread, and for BLAKE3 at the same time if both are wanted.
 
-use crate::digest::{Digest, Extent};
+use crate::digest::{self, Digest, Extent};
 use crate::error::{Error, ErrorKind};
 use crate::long_path;
 use crate::options::{Hashed, Options};
@@ -125,11 +125,14 @@ impl Options {
                 Ok(hashed)
             }
             (Some(known), Some(other)) => {
-                other.begin(file.metadata()?.len());
-                let bytes = self.feed_once(file, path, &mut None, other, false)?;
-                other.blake3(&known.digest);
-                // It changed between the two.
-                if bytes == known.bytes { Ok(known) } else { Err(ErrorKind::Replaced) }
+                let again = self.both(file, path, extent, other, false)?;
+                // Otherwise it changed between the two, or one of them was read wrongly.
+                let is_same = again.bytes == known.bytes
+                    && digest::equal(
+                        &again.digest.into_bytes(),
+                        &known.digest.clone().into_bytes(),
+                    );
+                if is_same { Ok(known) } else { Err(ErrorKind::Replaced) }
             }
         }
     }
@@ -302,5 +305,49 @@ impl Options {
             Kind::Unknown | Kind::Alone => (long_path::open_to_watch(path)?, None),
         };
         self.feed_found(&file, before, path, extent, other, has_counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// Takes the bytes, and wants nothing.
+    struct Bytes(Vec<u8>);
+
+    impl Other for Bytes {
+        fn next(&mut self) -> Next {
+            Next::Nothing
+        }
+
+        fn blake3(&mut self, _: &Digest) {}
+
+        fn begin(&mut self, _: u64) -> bool {
+            self.0.clear();
+            true
+        }
+
+        fn update(&mut self, bytes: &[u8]) {
+            self.0.extend(bytes);
+        }
+    }
+
+    /// A file that is read twice, for an outboard, and was another one then.
+    #[test]
+    fn hash_open_compares_both_readings() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"now").unwrap();
+        for (before, is_same) in [("now", true), ("was", false), ("long", false)] {
+            file.rewind().unwrap();
+            let digest = Digest::of_hash(&treewide::hash(before.as_bytes()), Extent::HASH).unwrap();
+            let known = Hashed { digest, bytes: before.len() as u64, stamps: None };
+            let mut other = Bytes(Vec::new());
+            let path = Path::new("file");
+            let hashed =
+                Options::new().hash_open(&file, path, Extent::HASH, Some(known), Some(&mut other));
+            assert_eq!(hashed.is_ok(), is_same, "{before}");
+            assert_eq!(other.0, b"now");
+        }
     }
 }

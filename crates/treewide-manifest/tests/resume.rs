@@ -183,7 +183,8 @@ fn update_that_goes_on_says_what_it_would_have_said() {
     let (_, first) = run(false);
     assert_eq!(first, ["added new", "changed a", "rot b/d"]);
     let (made, second) = run(true);
-    assert_eq!((second, made.report.files_resumed, made.report.files_read), (first, 6, 0));
+    // Other content than recorded is read again: a disk may be mended.
+    assert_eq!((second, made.report.files_resumed, made.report.files_read), (first, 4, 2));
     // Another run has read them.
     assert_eq!(made.report.known_by(Evidence::Read), 0);
     made.draft.appear().unwrap();
