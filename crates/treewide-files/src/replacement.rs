@@ -170,7 +170,7 @@ impl Replacement {
             Some(_) => {
                 let renamed = fs::rename(&temporary, target);
                 renamed.or_else(|error| {
-                    // If the program is killed meanwhile, nothing else has all of it. (Windows removes no such file.)
+                    // If the program is killed during the copy, nothing else has all of it. (Windows removes no such file.)
                     if cfg!(unix) {
                         forbid_writing(&temporary);
                     }

@@ -28,7 +28,7 @@ pub enum Loss {
     Other(u64),
     /// The manifest in this place has this path, and it could not be read.
     Unread(PathBuf),
-    /// The manifest has a record of this path, for this reason no one can say of which, and it would be lost.
+    /// The manifest has a record of this path that would be lost. It is not known which file has this path, and why.
     Unmatched(PathBuf, String),
     /// The manifest in this place has another digest of this file, nothing shows that someone wants the new content, and how that differs.
     Doubt(PathBuf, String),

@@ -249,7 +249,7 @@ fn set_kind(folder: &Folder, list: &str, kind: &str, has_inodes: bool) {
     fs::write(&index, text.lines().map(edit).collect::<String>()).unwrap();
 }
 
-/// Without inodes, nothing tells the record of a directory from that of a copy.
+/// Without inodes, the record of a directory looks like that of a copy.
 #[test]
 fn record_without_inodes_is_not_taken_for_a_copy() {
     let folder = Folder::new();

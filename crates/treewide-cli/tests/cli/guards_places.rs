@@ -187,7 +187,7 @@ fn damaged_list_names_the_whole_one_that_could_not_get_there() {
     case.run("verify p.b3 t").is_code(0);
 }
 
-/// `b3sum` writes U+FFFD for what is not UTF-8: no one knows which file the line is of.
+/// `b3sum` writes U+FFFD for bytes that are not UTF-8: no one knows which file the line is of.
 #[test]
 fn line_that_is_of_no_known_file_is_not_dropped() {
     let case = Case::new();

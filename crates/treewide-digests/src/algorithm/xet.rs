@@ -61,7 +61,7 @@ struct Xet {
     piece: Vec<u8>,
     /// The bytes after the last cut, in pieces before. There is no cut in them.
     rest: Vec<u8>,
-    /// The pieces before it. Another thread has those that are `None`.
+    /// The pieces before it. Another thread has each piece that is `None`.
     waiting: VecDeque<Option<Scanned>>,
     /// What was a piece before.
     used: Vec<Vec<u8>>,
@@ -76,7 +76,7 @@ struct Xet {
 pub(super) fn begin(size: u64) -> Box<dyn Digester> {
     Box::new(Xet {
         batch: Batch::with_mode(Mode::keyed(&CHUNK_KEY)),
-        // What the room holds is in the window of the first bytes only, and in them is no cut.
+        // What the room holds is in the window of the first bytes only, and they have no cut.
         piece: vec![0; MOST],
         rest: Vec::new(),
         waiting: VecDeque::new(),
@@ -278,7 +278,7 @@ fn scan(mut hash: u64, bytes: &[u8], start: usize, found: &mut Vec<usize>) {
 mod tests {
     use super::*;
 
-    /// With so many threads to help.
+    /// With this number of threads to help.
     fn xet(bytes: &[u8], step: usize, spare: usize) -> String {
         let mut digester = begin(bytes.len() as u64);
         digester.lend(&Spare::new(spare));

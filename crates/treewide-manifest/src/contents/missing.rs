@@ -53,7 +53,7 @@ pub struct MissingTotals {
     pub files: u64,
     /// Names in other operands that lead to files of the first. They do not count.
     pub own: u64,
-    /// Those of them that no inode tells from the files of a copy: their manifest has none, and its directory is not here.
+    /// How many of them may be files of a copy: their manifest has no inodes, and its directory is not here.
     pub unnumbered: u64,
     /// Files that no other has.
     pub missing: u64,

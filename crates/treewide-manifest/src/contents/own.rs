@@ -28,7 +28,7 @@ pub(crate) struct Own {
     recorded: HashMap<(u64, i64), (u64, u64)>,
     /// Recorded inodes and ctimes with the hash of each name.
     named: HashSet<(u64, i64, u64)>,
-    /// What also tells them, if another operand may have no inodes.
+    /// Their names and contents, if another operand may have no inodes.
     unnumbered: Option<Unnumbered>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Names<'a> {
     is_vague: bool,
     is_list: bool,
     root: &'a Root,
-    /// Whether it is a manifest of files without inodes, most of which are those of the first operand.
+    /// Whether it is a manifest without inodes, and most of its files are those of the first operand.
     is_record: bool,
     /// How many of its names had no inode, and were taken for files of the first operand.
     pub(crate) unnumbered: u64,

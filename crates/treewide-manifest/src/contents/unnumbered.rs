@@ -1,6 +1,6 @@
 //! Files of one operand in manifests of others that have no inodes, as of FAT, FUSE and network file systems.
 //!
-//! Nothing tells the record of a directory that is elsewhere now from that of a copy with the same names. Who takes a record for a
+//! The record of a directory that is elsewhere now looks like that of a copy with the same names. Who takes a record for a
 //! copy loses the last one, so such a file does not count.
 
 use crate::contents::entry::{Kind, split};
@@ -112,7 +112,7 @@ impl Unnumbered {
 /// The operand of a name, whether it is known which file it is, and this.
 type Twin = (usize, bool, usize);
 
-/// Names with one content that may be of one file: another operand has the same name, and no inode tells that it is another file.
+/// Names with one content that may be of one file: another operand has the same name, and no inode says that it is another file.
 #[derive(Default)]
 pub(crate) struct Twins<'a> {
     /// By name. `None` if no operand is away.

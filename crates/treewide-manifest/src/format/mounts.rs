@@ -11,7 +11,7 @@ pub(crate) struct Mounts {
     pub(crate) last_line: Vec<Mount>,
     /// Bytes that are left there.
     room: usize,
-    /// Those that have no room there: the next record names them.
+    /// Mounts that have no room there: the next record names them.
     pub(crate) next_record: Vec<Mount>,
     pub(crate) has_more: bool,
     names: HashSet<Vec<u8>>,
