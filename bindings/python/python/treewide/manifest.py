@@ -262,9 +262,10 @@ def update(
 ) -> Made:
     """Bring a manifest up to date, and read only what changed. What it covers stays as recorded.
 
-    With `output`, the new manifest is written there, and the old one stays. `full` reads every file. A file whose content changed although no program wrote to it is
-    `rot`, and one whose size and mtime stayed the same is `suspect`: both keep their digests, unless a glob of
-    `accept_rot` matches them. `resume`, `sync` and `progress` are those of `snapshot`.
+    With `output`, the new manifest is written there, and the old one stays. `full` reads every file. A file whose
+    content changed although no program wrote to it is `rot`, and one whose size and mtime stayed the same is `suspect`.
+    Both keep their digests, unless a glob of `accept_rot` matches them. `resume`, `sync` and `progress` are those of
+    `snapshot`.
 
     A manifest is never replaced by a worse one. Nothing is written if no recorded file is there, unless
     `allow_empty`; if the index is damaged, unless `accept_damage`; if more files are gone than `max_removed` (`"10%"`,
@@ -301,9 +302,10 @@ def scrub(
     threads: int = 1,
     progress: _FilesDone | None = None,
 ) -> Made:
-    """Do what `update` does, and also read the files that were read longest ago: `budget` (`"5%"`, `"200G"`) of all bytes.
+    """Do what `update` does, and also read the files that were read longest ago.
 
-    Run it each night: all files have their turn, and rot is found. Raises what `update` raises.
+    `budget` says how much of all bytes that is: `"5%"` or `"200G"`. Run it each night: all files have their
+    turn, and rot is found. Raises what `update` raises.
     """
     return _made(
         _make(

@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
             text = "size of a group of outboards, such as 64K or 1M (default: 1M, and 16M for objects of 1T or more)"
             add("--group", type=_group, metavar="SIZE", help=text)
         add("--inventory", metavar="URL", help="list a bucket by this inventory: .parquet, or manifest.json")
-        add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: local, threads)")
+        add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: local)")
         add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
         add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
         add(
