@@ -204,3 +204,36 @@ fn one_file_system_leaves_mount_points_alone() {
     assert_eq!(said.differences(), ["added other/below", "removed other/b", "removed other/c"]);
     assert_eq!(said.report.count(Class::Same), 2);
 }
+
+/// An automount, at a place where nothing was when the run began. What the walk had not come to is hidden.
+#[test]
+fn mount_that_comes_during_a_run_hides_its_files() {
+    let tree = Tree::new(&[("a", "a"), ("gone", "gone"), ("m/k", "k"), ("z", "z")]);
+    tree.snapshot();
+    fs::remove_file(tree.root().join("gone")).unwrap();
+    let at = tree.root().join("m");
+    let mount = || run("mount", &["-t", "tmpfs", "none", at.to_str().unwrap()]);
+    let unmount = || run("umount", &[at.to_str().unwrap()]);
+    if let Err(cause) = mount().and_then(|_| unmount()) {
+        println!("SKIPPED: nothing can be mounted: {cause}");
+        return;
+    }
+    let update = |each: &mut dyn FnMut()| {
+        let old = Manifest::open(&tree.list()).unwrap();
+        let draft = Draft::begin(&tree.list(), true).unwrap();
+        let mut update = Update::new().full(true);
+        update = update.most_removed(treewide_manifest::machine::Limit::Percent(100.0));
+        let options = Options::new().threads(1);
+        let made = update.run(Some(&old), &tree.root(), draft, clock(), &options, &mut |_| each());
+        made.map(|made| made.draft.appear().unwrap()).map_err(|error| error.to_string())
+    };
+    let mut mounted = false;
+    let refused = update(&mut || {
+        if !std::mem::replace(&mut mounted, true) {
+            mount().unwrap();
+        }
+    });
+    unmount().unwrap();
+    assert!(refused.unwrap_err().contains("where something is mounted now; unmount it"));
+    update(&mut || {}).unwrap();
+}

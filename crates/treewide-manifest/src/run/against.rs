@@ -25,7 +25,7 @@ pub struct Compared {
     pub ok: u64,
     /// The algorithms of these digests.
     pub algorithms: Vec<Algorithm>,
-    /// Files of the tree that no list has.
+    /// Files of the tree of which no list has a digest.
     pub unlisted: u64,
 }
 
@@ -99,7 +99,10 @@ impl Compared {
                 }
             }
         }
-        if is_ok && !algorithms.is_empty() {
+        if is_ok && algorithms.is_empty() {
+            // A length alone says nothing of the content.
+            self.unlisted += 1;
+        } else if is_ok {
             self.ok += 1;
             algorithms.retain(|it| !self.algorithms.contains(it));
             self.algorithms.extend(algorithms);

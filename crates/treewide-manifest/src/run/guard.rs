@@ -227,7 +227,9 @@ impl<'a> Guard<'a> {
             if files.is_other() || has_none {
                 return refused(Loss::Everything((files.there + files.gone).max(others.gone)));
             }
-            if let Some((at, is_hidden)) = self.mounts.off() {
+            // What was mounted during the run hides files that it had not yet come to.
+            let changed = || self.mounts.changed(self.dir).filter(|_| files.gone > 0);
+            if let Some((at, is_hidden)) = self.mounts.off().or_else(changed) {
                 return refused(if is_hidden { Loss::Hidden(at) } else { Loss::Mount(at) });
             }
             if let Some(found) = self.shorter.most(files.there).filter(|_| !files.is_known) {

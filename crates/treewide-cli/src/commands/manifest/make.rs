@@ -144,6 +144,8 @@ pub(crate) struct WithArgs {
     allow_empty: bool,
 
     /// Write one JSON object a line: path, verdict, type, other, detail, evidence; and one that counts
+    ///
+    /// Failures of --against have the keys of `check --json`.
     #[arg(long, help_heading = "Output")]
     json: bool,
 

@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 use treewide_files::Stamp;
 
 #[derive(Debug, Default)]
-pub(crate) struct Mounts(Vec<Place>);
+pub(crate) struct Mounts {
+    places: Vec<Place>,
+    /// Where something was mounted when the run began.
+    at_begin: Vec<Vec<u8>>,
+}
 
 #[derive(Debug)]
 struct Place {
@@ -26,7 +30,8 @@ impl Mounts {
         let was = |it: Vec<u8>| Place::was([&it[..], b"/"].concat());
         let mut places: Vec<_> = old.mounts().into_iter().map(was).collect();
         // What is mounted now hides what was recorded below it.
-        for name in mounts::below(dir) {
+        let at_begin = mounts::below(dir);
+        for name in at_begin.iter().cloned() {
             match places.iter_mut().find(|it| it.name == name) {
                 Some(place) => place.is_mounted = true,
                 None => {
@@ -38,7 +43,15 @@ impl Mounts {
         for place in places.iter_mut().filter(|it| !it.is_mounted) {
             place.is_mounted = is_on_another_device(dir, &place.name);
         }
-        Self(places)
+        Self { places, at_begin }
+    }
+
+    /// A place where something was mounted or unmounted since the run began, and whether it was mounted.
+    pub(crate) fn changed(&self, dir: &Path) -> Option<(PathBuf, bool)> {
+        let now = mounts::below(dir);
+        let new = now.iter().find(|it| !self.at_begin.contains(it)).map(|it| (it, true));
+        let off = || self.at_begin.iter().find(|it| !now.contains(it)).map(|it| (it, false));
+        new.or_else(off).map(|(name, is_new)| (name::path(name), is_new))
     }
 
     /// A recorded path that is there.
@@ -58,30 +71,30 @@ impl Mounts {
 
     /// Whether each place that has this name has a file that proves that it is the one.
     pub(crate) fn is_known(&self, name: &[u8]) -> bool {
-        self.0.iter().filter(|it| it.has(name)).all(|it| it.found[0].is_known)
+        self.places.iter().filter(|it| it.has(name)).all(|it| it.found[0].is_known)
     }
 
     /// Whether something is mounted above this name, and nothing was.
     pub(crate) fn is_new(&self, name: &[u8]) -> bool {
-        let mut places = self.0.iter().filter(|it| it.has(name)).peekable();
+        let mut places = self.places.iter().filter(|it| it.has(name)).peekable();
         places.peek().is_some() && places.all(|it| !it.was_mounted)
     }
 
     /// A place whose files are not there as they were, and whether something is mounted there now and was not.
     pub(crate) fn off(&self) -> Option<(PathBuf, bool)> {
-        let place = self.0.iter().find(|it| it.is_other())?;
+        let place = self.places.iter().find(|it| it.is_other())?;
         Some((name::path(&place.name), !place.was_mounted))
     }
 
     /// The places where something was mounted and is still, and those where something is now, with a `/`.
     pub(crate) fn kept(&self, dir: &Path) -> BTreeSet<Vec<u8>> {
         let still =
-            self.0.iter().filter(|it| it.was_mounted && is_on_another_device(dir, &it.name));
+            self.places.iter().filter(|it| it.was_mounted && is_on_another_device(dir, &it.name));
         mounts::below(dir).into_iter().chain(still.map(|it| it.name.clone())).collect()
     }
 
     fn of<'a>(&'a mut self, name: &'a [u8]) -> impl Iterator<Item = &'a mut Place> {
-        self.0.iter_mut().filter(move |it| it.has(name))
+        self.places.iter_mut().filter(move |it| it.has(name))
     }
 }
 
