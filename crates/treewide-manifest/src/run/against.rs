@@ -25,7 +25,7 @@ pub struct Compared {
     pub ok: u64,
     /// The algorithms of these digests.
     pub algorithms: Vec<Algorithm>,
-    /// Files of the tree of which no list has a digest.
+    /// Files of the tree that no list has a digest of.
     pub unlisted: u64,
 }
 
