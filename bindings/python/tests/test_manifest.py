@@ -71,7 +71,7 @@ def test_a_tree_and_its_manifest(tree):
     root, path = tree
     made = manifest.snapshot(root, path)
     assert (made.total_files, made.total_bytes, made.findings) == (4, 1800, ())
-    assert made.digest == digest(path.read_bytes()) and len(made.facts) == 32
+    assert made.list_digest == digest(path.read_bytes()) and len(made.digest) == 32
     assert manifest.digests(path) == treewide.hash_tree(root)
 
     same = manifest.verify(path, root)
@@ -100,7 +100,7 @@ def test_a_tree_and_its_manifest(tree):
     assert verdicts(manifest.diff(path, other)) == expected
     assert verdicts(manifest.diff(other, other)) == {}
     updated = manifest.scrub(path, root)
-    assert path.read_bytes() == other.read_bytes() and updated.digest == digest(other.read_bytes())
+    assert path.read_bytes() == other.read_bytes() and updated.list_digest == digest(other.read_bytes())
     assert manifest.verify(path, root, expected=updated.digest) and manifest.verify(
         path, root, expected=updated.digest.hex()
     )

@@ -139,11 +139,11 @@ class Made(Report):
 
     total_files: int
     total_bytes: int
-    #: The BLAKE3 digest of the list `X.b3`: what is signed. `verify(expected=)` takes it too.
-    digest: bytes
+    #: The BLAKE3 digest of the list `X.b3`: what is signed. `verify(expected=)` takes it as well.
+    list_digest: bytes
     #: The digest of the manifest: names, contents, links, modes, attributes and rules. The same on every machine, and
-    #: what `verify(expected=)` takes.
-    facts: bytes
+    #: what `verify(expected=)` takes. The command line prints it.
+    digest: bytes
 
     def __bool__(self) -> bool:
         """Whether the manifest says what every file is: all could be read, and no old digest stays."""
@@ -225,8 +225,8 @@ def verify(
 
     Every file is read. With `quick`, only files whose size, times, inode or device are not those recorded are; the
     others are counted in `files_unread`. `only` has globs of the paths to compare. `expected` is the digest that you
-    trust (`Made.facts` or `Made.digest`), as bytes or hexadecimal digits; a manifest with another one is not compared.
-    `progress` is that of `snapshot`.
+    trust (`Made.digest` or `Made.list_digest`), as bytes or hexadecimal digits. A manifest with another one is not
+    compared. `progress` is that of `snapshot`.
 
     Raises `ManifestError` if the list is damaged or not the one expected; `OSError` if it or the directory cannot be
     read. A file that cannot be read is a finding.
@@ -563,6 +563,6 @@ def _report(ended: _Any) -> Report:
 
 
 def _made(made: _Any) -> Made:
-    ended, totals, digest, facts = made
-    fields: _Any = (*_fields(ended), *totals, digest, facts)
+    ended, totals, list_digest, digest = made
+    fields: _Any = (*_fields(ended), *totals, list_digest, digest)
     return Made(*fields)

@@ -70,11 +70,16 @@ impl Root {
         while names.len() < LOOKED_FOR && lines.read(&mut line)? {
             names.push(line.name.clone());
         }
-        // As `check`, names may be those of the directory at hand. A `README` is in many directories: where more of them are counts.
-        let count = |dir: &PathBuf| names.iter().filter(|it| has(dir, it)).count();
-        let all = [named, Some(PathBuf::new())].into_iter().flatten().rev();
-        let most = all.max_by_key(count).filter(|dir| names.is_empty() || count(dir) > 0);
-        new(find([root, below], &names).or(most), From::List)
+        // Where the directory of the list's name is there, it is the one: any directory may have a `README`. Unless the names begin with
+        // it; then they are those of the directory at hand, as `check` takes them.
+        let begin = named.as_ref().and_then(|it| Some(it.file_name()?.as_encoded_bytes().to_vec()));
+        let is_in_here = |name: &Vec<u8>| {
+            begin
+                .as_ref()
+                .is_some_and(|it| name.strip_prefix(&it[..]).is_some_and(|it| it.starts_with(b"/")))
+        };
+        let named = named.filter(|it| it.is_dir() && !names.iter().any(is_in_here));
+        new(find([root, below, Some(named.unwrap_or_default())], &names), From::List)
     }
 
     /// The operand as it was named.

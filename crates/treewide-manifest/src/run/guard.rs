@@ -17,7 +17,7 @@ use crate::run::guard::mounts::Mounts;
 use crate::run::guard::names::Shorter;
 use crate::run::verdict::{Class, Finding};
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use treewide_files::Stamp;
 
 /// How many recorded files may be gone.
@@ -218,6 +218,25 @@ impl<'a> Guard<'a> {
         self.check()
     }
 
+    /// A place with records where something was mounted or unmounted during the run, so that it saw the files of two disks.
+    fn changed(&self) -> Result<Option<(PathBuf, bool)>, Error> {
+        let (changed, Some(old)) = (self.mounts.changed(self.dir), self.old) else {
+            return Ok(None);
+        };
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        for record in old.records()? {
+            let name = record?.name;
+            if let Some((at, is_new)) =
+                changed.iter().find(|(at, _)| name.starts_with(at) && name != *at)
+            {
+                return Ok(Some((name::path(at), *is_new)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Decides after everything was looked at.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let [files, others] = self.all;
@@ -227,9 +246,9 @@ impl<'a> Guard<'a> {
             if files.is_other() || has_none {
                 return refused(Loss::Everything((files.there + files.gone).max(others.gone)));
             }
-            // What was mounted during the run hides files that it had not yet come to.
-            let changed = || self.mounts.changed(self.dir).filter(|_| files.gone > 0);
-            if let Some((at, is_hidden)) = self.mounts.off().or_else(changed) {
+            if let Some((at, is_hidden)) =
+                self.mounts.off().map_or_else(|| self.changed(), |it| Ok(Some(it)))?
+            {
                 return refused(if is_hidden { Loss::Hidden(at) } else { Loss::Mount(at) });
             }
             if let Some(found) = self.shorter.most(files.there).filter(|_| !files.is_known) {

@@ -26,7 +26,7 @@ type Numbers = BTreeMap<(u64, i64), Content>;
 #[derive(Debug)]
 struct Content {
     begun: u64,
-    /// `None` if files on several devices have these numbers.
+    /// `None` if files on several devices have these numbers, or its content was in doubt.
     bytes: Option<u64>,
     /// How many of its names are gone, and how many are new.
     names: [u32; 2],
@@ -155,7 +155,8 @@ fn numbers_of(old: &Manifest) -> Result<Numbers, Error> {
         let Some((inode, mtime)) = facts.seen().and_then(|it| Some((it.inode?, it.mtime))) else {
             continue;
         };
-        let bytes = Some(facts.bytes);
+        // Of a file whose content was in doubt, another length may be so as well.
+        let bytes = facts.read.map(|_| facts.bytes);
         let content: &mut Content = numbers.entry((inode, mtime)).or_insert_with(|| Content {
             begun: begin(&file.digest),
             bytes,
@@ -172,9 +173,9 @@ fn begin(digest: &[u8; OUT_LEN]) -> u64 {
     digest[..8].iter().fold(0, |all, byte| all << 8 | u64::from(*byte))
 }
 
-/// What moved since the record was made, if that is of a file with this inode, mtime and size.
+/// What moved since the record was made, if that is of a file with this inode, mtime and size, or one that was in doubt.
 fn moved(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
-    let facts = file.facts.as_ref().filter(|facts| facts.bytes == stamp.len)?;
+    let facts = file.facts.as_ref().filter(|it| it.read.is_none() || it.bytes == stamp.len)?;
     let seen = facts.seen().filter(|seen| seen.inode.is_some())?;
     seen.moved(stamp).filter(|moved| moved.iter().all(|it| !matches!(*it, "inode" | "device")))
 }

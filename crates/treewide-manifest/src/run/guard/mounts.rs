@@ -46,12 +46,12 @@ impl Mounts {
         Self { places, at_begin }
     }
 
-    /// A place where something was mounted or unmounted since the run began, and whether it was mounted.
-    pub(crate) fn changed(&self, dir: &Path) -> Option<(PathBuf, bool)> {
+    /// Where something was mounted or unmounted since the run began, and whether it was mounted.
+    pub(crate) fn changed(&self, dir: &Path) -> Vec<(Vec<u8>, bool)> {
         let now = mounts::below(dir);
-        let new = now.iter().find(|it| !self.at_begin.contains(it)).map(|it| (it, true));
-        let off = || self.at_begin.iter().find(|it| !now.contains(it)).map(|it| (it, false));
-        new.or_else(off).map(|(name, is_new)| (name::path(name), is_new))
+        let new = now.iter().filter(|it| !self.at_begin.contains(it)).map(|it| (it.clone(), true));
+        let off = self.at_begin.iter().filter(|it| !now.contains(it)).map(|it| (it.clone(), false));
+        new.chain(off).collect()
     }
 
     /// A recorded path that is there.
