@@ -321,13 +321,14 @@ pub(crate) fn other_content(
     is_as_long: bool,
     moved: Option<Vec<&'static str>>,
 ) -> Verdict {
-    match moved {
-        // No program changes a size without moving ctime.
-        Some(moved) if moved.is_empty() && (is_as_long || was.key.is_some()) => {
-            Verdict::Rot { racy: was.key.is_none() }
-        }
-        Some(moved) if is_as_long => Verdict::Suspect { moved, from: None },
-        _ => Verdict::Changed(Change::Content { untimed: false }),
+    // No program changes a size without moving ctime. What was in doubt before is so with any size.
+    let is_doubtful = |moved: &[&str]| {
+        is_as_long || was.read.is_none() || was.key.is_some() && !moved.contains(&"ctime")
+    };
+    match moved.filter(|it| is_doubtful(it)) {
+        Some(moved) if moved.is_empty() => Verdict::Rot { racy: was.key.is_none() },
+        Some(moved) => Verdict::Suspect { moved, from: None },
+        None => Verdict::Changed(Change::Content { untimed: false }),
     }
 }
 
