@@ -80,7 +80,7 @@ def test_a_tree_and_its_manifest(tree):
     assert str(same) == "6 entries: 6 same"
 
     assert made and made.differs and made.counts["added"] == 6
-    assert manifest.verify(path, root, expected=made.facts) and manifest.verify(path, root, expected=made.facts.hex())
+    assert manifest.verify(path, root, expected=made.digest) and manifest.verify(path, root, expected=made.digest.hex())
 
     (root / "a").write_bytes(b"edited")
     (root / "b").rename(root / "sub" / "moved")
