@@ -64,7 +64,8 @@ impl fmt::Display for Loss {
                 let files = if *files == 1 { "the recorded file" } else { "any recorded file" };
                 write!(
                     f,
-                    "does not have {files} as it was; see that the disk is mounted, and that this is the directory"
+                    "does not have {files} as it was (name, content, times, inode, and no hard link), and most are gone; see that the disk is \
+                     mounted, and that this is the directory"
                 )
             }
             Self::Mount(at) => write!(
