@@ -185,7 +185,7 @@ fn disk_in_the_slot_of_another_one_is_not_that_one() {
         write(&format!("IMG_{at}"), &format!("photo {at}"));
     }
     case.run("snapshot slot -o p.b3 --allow-empty").is_code(0);
-    // Rewritten in place, and gone for the most part, are two things.
+    // A tree that is rewritten in place is one thing, a tree that is mostly gone another.
     let says = ["does not have any recorded file as it was", "--allow-empty"];
     slot.take();
     // Off: a file in the mount point has the name, or also the content, of one on the disk.

@@ -72,13 +72,10 @@ impl Root {
         }
         // Where the directory of the list's name is there, it is the one: any directory may have a `README`. Unless the names begin with
         // it; then they are those of the directory at hand, as `check` takes them.
-        let begin = named.as_ref().and_then(|it| Some(it.file_name()?.as_encoded_bytes().to_vec()));
-        let is_in_here = |name: &Vec<u8>| {
-            begin
-                .as_ref()
-                .is_some_and(|it| name.strip_prefix(&it[..]).is_some_and(|it| it.starts_with(b"/")))
-        };
-        let named = named.filter(|it| it.is_dir() && !names.iter().any(is_in_here));
+        let begin = named.as_ref().and_then(|it| it.file_name());
+        let begin = begin.map(|it| [it.as_encoded_bytes(), b"/"].concat()).unwrap_or_default();
+        let are_here = names.iter().any(|name| name.starts_with(&begin));
+        let named = named.filter(|it| it.is_dir() && !are_here);
         new(find([root, below, Some(named.unwrap_or_default())], &names), From::List)
     }
 

@@ -92,7 +92,7 @@ impl Unnumbered {
             || above()
     }
 
-    /// Whether a manifest is a record of the first operand for the most part: then no name in it stands for another file.
+    /// Whether most of a manifest records the first operand: then all its names stand for files of that.
     pub(crate) fn is_record(&self, root: &Root, options: &Options) -> Result<bool, Error> {
         if !may_be_one(&self.kind, root.kind()) {
             return Ok(false);
