@@ -208,7 +208,7 @@ pub(crate) fn _check<'py>(
             ));
         }
     }
-    let reading = Reading { algorithm, strong, digest_len: length, blake3_alone };
+    let reading = Reading { algorithm, strong, digest_len: length, blake3_alone, b3sum: None };
     let check = Check { reading, ignore_missing, strict, kind, recursive };
     let course = Arc::new(Course::default());
     let options = course.options().mode(mode);

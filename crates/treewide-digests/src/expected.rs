@@ -66,6 +66,8 @@ pub struct Expected {
     shown: Option<Arc<Shown>>,
     /// Something else that is known of the file, such as the name that it has elsewhere.
     pub remark: Option<String>,
+    /// The name as a list has it that is read as b3sum reads it.
+    pub(crate) listed: Option<String>,
     found: Vec<(Algorithm, Vec<u8>)>,
     at_hand: Option<(Algorithm, Box<dyn Digester>)>,
     /// Whether the length of the file is not the one that is expected, once it is known.
@@ -93,6 +95,7 @@ impl Expected {
             candidates,
             shown: None,
             remark: None,
+            listed: None,
             found: Vec::new(),
             at_hand: None,
             has_other_size: None,
@@ -269,7 +272,8 @@ impl Expected {
 
     pub(crate) fn bytes(&self) -> usize {
         let others: usize = self.others.iter().map(Self::bytes).sum();
-        self.digest.len() + self.remark.as_ref().map_or(0, String::len) + others
+        let texts = [&self.remark, &self.listed].into_iter().flatten().map(String::len);
+        self.digest.len() + texts.sum::<usize>() + others
     }
 
     /// The algorithm that is next.

@@ -16,6 +16,7 @@
 //! | text signed with PGP around any of them | as without; the signature is not checked |
 
 mod armor;
+mod b3sum;
 mod comment;
 mod debian;
 mod document;
@@ -52,6 +53,8 @@ pub struct Reading {
     pub digest_len: Option<u64>,
     /// Whether all digests are BLAKE3 ones, as with a key.
     pub blake3_alone: bool,
+    /// Lists are read exactly as b3sum reads them, and digests begin at this byte of the output.
+    pub b3sum: Option<u64>,
 }
 
 /// The forms of the lines of one list.
@@ -101,6 +104,7 @@ struct Found<'a> {
 impl List {
     /// The list at `path`; empty for standard input.
     pub fn new(path: &Path, reading: Reading) -> Self {
+        let path = if reading.b3sum.is_some() { Path::new("") } else { path };
         let title = Title::of(path);
         Self {
             path: path.into(),
@@ -375,6 +379,9 @@ impl Forms for List {
     type About = Expected;
 
     fn line(&mut self, line: &[u8]) -> Result<Option<Line<Expected>>, Fault> {
+        if let Some(seek) = self.reading.b3sum {
+            return b3sum::line(line, seek).map(Some);
+        }
         let read = self.read(line);
         match read {
             // Whatever it is, a digest in it was not verified.

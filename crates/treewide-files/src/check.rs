@@ -1,16 +1,13 @@
-//! Checking files against a list of their digests.
+//! The files that a list names, and verdicts on them. `treewide-digests` has the check itself.
 //!
 //! A verdict errs on the side of failure. A name is that name, byte for byte; one that could mean another file is
-//! not looked for; a digest
-//! too short to be trusted must be asked for; a file that is listed without a digest fails; a list that seems to
-//! have lost its end fails; and so does a list by which nothing was verified.
+//! not looked for; a file that is listed without a digest fails; and a list that seems to have lost its end fails.
 
-use crate::digest::{self, Extent};
-use crate::error::{Error, ErrorKind};
+use crate::digest::Extent;
+use crate::error::ErrorKind;
 use crate::list::{self, Entry, Fault, Lines, NameIs};
 use crate::name;
-use crate::options::{Hashed, Options};
-use crate::run::Event;
+use crate::options::Hashed;
 use crate::task::{Item, Kind, Other, Source, Task};
 use std::fmt;
 use std::io;
@@ -21,35 +18,6 @@ const CUT_OFF: &str = "the list may be cut off here: no line end";
 
 /// Digests of one file that are held together, in bytes. If it has more, it is read again.
 const MOST_JOINED: usize = 64 << 10;
-
-/// How a list is checked.
-///
-/// ```
-/// # let dir = std::env::temp_dir().join("treewide-files-doc-check");
-/// # std::fs::create_dir_all(&dir).unwrap();
-/// # std::fs::write(dir.join("a"), "content").unwrap();
-/// # let line = format!("{}  {}\n", treewide::hash(b"content"), dir.join("a").display());
-/// # std::fs::write(dir.join("SUMS"), line).unwrap();
-/// use treewide_files::check::{Check, Checked, Tally};
-/// use treewide_files::{Options, list::Lines};
-///
-/// let mut tally = Tally::default();
-/// for checked in Check::new().run(Lines::open(&dir.join("SUMS"))?, &Options::new()) {
-///     let checked = checked?;
-///     if let Checked::File { path, verdict, .. } = &checked {
-///         println!("{}: {verdict:?}", path.display());
-///     }
-///     tally.add(&checked);
-/// }
-/// assert!(tally.is_success());
-/// # std::fs::remove_dir_all(&dir).unwrap();
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Check {
-    digest_len: Option<u64>,
-    ignore_missing: bool,
-}
 
 /// Verdict on one listed file.
 #[derive(Debug)]
@@ -70,24 +38,8 @@ pub enum Verdict {
     Unreadable(ErrorKind),
     /// It is listed, but without a digest to verify it by or a name to look for. The text says why.
     Unverified(String),
-    /// It does not exist, and [`Check::ignore_missing`] allows that.
+    /// It does not exist, and that is allowed.
     Missing,
-}
-
-/// Result of a check for a line of the list, other than comments.
-#[derive(Debug)]
-pub enum Checked {
-    /// A line that names a file.
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The listed digest, if there is one.
-        expected: Option<Vec<u8>>,
-        /// Whether the file has it.
-        verdict: Verdict,
-    },
-    /// A line that is not a checksum line, or whose digest is cut off.
-    Malformed(Malformed),
 }
 
 /// A line of a list that cannot be used.
@@ -121,75 +73,6 @@ pub enum Note {
     Malformed(Malformed),
     /// The list cannot be read any further.
     Unreadable(io::Error),
-}
-
-impl Check {
-    /// A check of digests of 32 bytes or more, from the start of the extended output.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The bytes that every digest in the list must have. Without this every digest of 32 bytes or more will do.
-    pub fn digest_len(self, len: u64) -> Self {
-        Self { digest_len: Some(len), ..self }
-    }
-
-    /// Whether listed files that do not exist are [passed over](Verdict::Missing).
-    pub fn ignore_missing(self, ignore: bool) -> Self {
-        Self { ignore_missing: ignore, ..self }
-    }
-
-    /// Hashes the files of a list and compares them, in the order of the list.
-    ///
-    /// Names are relative to the current directory. An error ends the check: the list could not be read
-    /// any further, or the run was cancelled.
-    pub fn run(
-        self,
-        list: Lines,
-        options: &Options,
-    ) -> impl Iterator<Item = Result<Checked, Error>> + use<> {
-        let hash_alone = |path: &Path, _: Extent| refuse_stream(path);
-        options.run_with(self.source(list), hash_alone).filter_map(move |event| match event {
-            Event::File(Task { path, about: expected, .. }, result) => {
-                let verdict = self.verdict(result, &expected);
-                Some(Ok(Checked::File { path, expected: Some(expected), verdict }))
-            }
-            Event::Note(Note::Settled { path, expected, verdict }) => {
-                Some(Ok(Checked::File { path, expected, verdict }))
-            }
-            Event::Note(Note::Malformed(line)) => Some(Ok(Checked::Malformed(line))),
-            Event::Note(Note::Unreadable(error)) => Some(Err(Error::new("", error.into()))),
-            Event::Pause => None,
-            Event::Cancelled => Some(Err(Error::new("", ErrorKind::Cancelled))),
-        })
-    }
-
-    /// The files of a list, for [`Options::run`]. The digest that is listed comes back with each.
-    pub fn source(self, list: Lines) -> ListedFiles {
-        ListedFiles::new(list, self, self.ignore_missing)
-    }
-
-    /// The verdict on a file with this listed digest, from the result of hashing it.
-    pub fn verdict(&self, result: Result<Hashed, ErrorKind>, expected: &[u8]) -> Verdict {
-        match result {
-            Ok(Hashed { digest, bytes, .. }) => {
-                let found = digest.into_bytes();
-                if digest::equal(&found, expected) {
-                    Verdict::Ok { bytes }
-                } else {
-                    Verdict::Failed { bytes, found }
-                }
-            }
-            Err(error) => {
-                let is_missing = error.io_kind() == Some(io::ErrorKind::NotFound);
-                if is_missing && self.ignore_missing {
-                    Verdict::Missing
-                } else {
-                    Verdict::Unreadable(error)
-                }
-            }
-        }
-    }
 }
 
 /// The forms that lines of a list have, and what they say.
@@ -243,21 +126,6 @@ pub struct Line<A> {
     pub has_free_length: bool,
 }
 
-/// Lines with BLAKE3 digests. What comes back is the digest.
-impl Forms for Check {
-    type About = Vec<u8>;
-
-    fn line(&mut self, line: &[u8]) -> Result<Option<Line<Vec<u8>>>, Fault> {
-        let Some(entry) = list::parse(line, self.digest_len)? else { return Ok(None) };
-        let about = entry.digest.clone();
-        Line::blake3(entry, about).map(Some)
-    }
-
-    fn bytes(digest: &Vec<u8>) -> usize {
-        digest.len()
-    }
-}
-
 impl<A> Line<A> {
     /// A line with a BLAKE3 digest.
     ///
@@ -276,7 +144,7 @@ impl<A> Line<A> {
 }
 
 /// The files of a list, found line by line.
-pub struct ListedFiles<F: Forms = Check> {
+pub struct ListedFiles<F: Forms> {
     forms: F,
     /// What names are relative to; empty for the current directory.
     folder: PathBuf,
@@ -298,7 +166,7 @@ impl<F: Forms> fmt::Debug for ListedFiles<F> {
 }
 
 impl<F: Forms> ListedFiles<F> {
-    /// The files of a list whose lines have these forms. `ignore_missing` is as in [`Check::ignore_missing`].
+    /// The files of a list whose lines have these forms. `ignore_missing` says that listed files need not exist.
     pub fn new(lines: Lines, forms: F, ignore_missing: bool) -> Self {
         Self {
             forms,
@@ -515,69 +383,12 @@ fn shown_path(name: &[u8]) -> PathBuf {
     name::os_path(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into_owned().into())
 }
 
-/// Counts of the lines of a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Files that have the listed digest.
-    pub ok: u64,
-    /// Files that have another.
-    pub failed: u64,
-    /// Files that could not be hashed.
-    pub unreadable: u64,
-    /// Files listed without a digest to verify them by, or a name to look for, and lines with a digest alone.
-    pub unverified: u64,
-    /// Files that do not exist, where that is allowed.
-    pub missing: u64,
-    /// Lines that cannot be used.
-    pub malformed: u64,
-    /// Whether the list seems to be cut off.
-    pub is_cut: bool,
-}
-
-impl Tally {
-    /// Counts what a check returned.
-    pub fn add(&mut self, checked: &Checked) {
-        match checked {
-            Checked::File { verdict, .. } => self.add_verdict(verdict),
-            Checked::Malformed(line) => self.add_malformed(line),
-        }
-    }
-
-    /// Counts the verdict on a file.
-    pub fn add_verdict(&mut self, verdict: &Verdict) {
-        *match verdict {
-            Verdict::Ok { .. } => &mut self.ok,
-            Verdict::Failed { .. } => &mut self.failed,
-            Verdict::Unreadable(_) => &mut self.unreadable,
-            Verdict::Unverified(_) => &mut self.unverified,
-            Verdict::Missing => &mut self.missing,
-        } += 1;
-    }
-
-    /// Counts a line that cannot be used.
-    pub fn add_malformed(&mut self, line: &Malformed) {
-        *if line.has_digest { &mut self.unverified } else { &mut self.malformed } += 1;
-        self.is_cut |= line.is_cut;
-    }
-
-    /// Listed files, except missing ones.
-    pub fn checked(&self) -> u64 {
-        self.ok + self.failed + self.unreadable + self.unverified
-    }
-
-    /// Whether something was verified, nothing failed, and the list is complete. Malformed lines do not count
-    /// here.
-    pub fn is_success(&self) -> bool {
-        self.ok > 0 && self.ok == self.checked() && !self.is_cut
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn bytes_counts_what_a_note_or_a_task_holds() {
+    fn bytes_counts_what_a_note_holds() {
         let settled =
             |verdict| Note::Settled { path: "1234".into(), expected: Some(vec![0; 32]), verdict };
         let malformed =
@@ -587,10 +398,7 @@ mod tests {
             (settled(Verdict::Missing), 36),
             (Note::Malformed(malformed("12345678".into())), 8),
         ] {
-            assert_eq!(<ListedFiles>::bytes(&Item::Note(note)), bytes);
+            assert_eq!(note.bytes(), bytes);
         }
-        let (extent, about) = (Extent::HASH, vec![0; 32]);
-        let task = Task { path: "1234".into(), kind: Kind::Unknown, extent, about };
-        assert_eq!(<ListedFiles>::bytes(&Item::File(task)), 32, "a run counts the names itself");
     }
 }

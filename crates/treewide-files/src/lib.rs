@@ -1,4 +1,4 @@
-//! Hash trees of files with BLAKE3, and write, read and check lists of their digests.
+//! Hash trees of files with BLAKE3, and write and read lists of their digests.
 //!
 //! This is the engine of the command line `treewide`, as a library. It walks directories, hashes small files
 //! next to each other in the lanes of the kernel and large ones with every thread, and returns results in a
@@ -37,27 +37,6 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! # Check a list
-//!
-//! ```
-//! # let dir = std::env::temp_dir().join("treewide-files-doc-list");
-//! # std::fs::create_dir_all(&dir).unwrap();
-//! # std::fs::write(dir.join("a"), "a").unwrap();
-//! # let line = format!("{}  {}\n", treewide::hash(b"a"), dir.join("a").display());
-//! # std::fs::write(dir.join("SUMS"), line).unwrap();
-//! use treewide_files::check::{Check, Tally};
-//! use treewide_files::{Options, list::Lines};
-//!
-//! let list = Lines::open(&dir.join("SUMS"))?;
-//! let mut tally = Tally::default();
-//! for checked in Check::new().run(list, &Options::new()) {
-//!     tally.add(&checked?);
-//! }
-//! assert!(tally.is_success());
-//! # std::fs::remove_dir_all(&dir).unwrap();
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! # Where to look
 //!
 //! | to | use |
@@ -69,7 +48,7 @@
 //! | find digests of other algorithms in the same run, or of one file | [`Source::other`], [`Options::hash_other`] |
 //! | hear how far a run has come, stop it | [`Progress`], [`Cancel`] |
 //! | find the files below a directory | [`walk`] |
-//! | write and read lists, check them | [`list`], [`check`] |
+//! | write and read lists, and find the files that they name | [`list`], [`check`] |
 //! | turn names into text and back | [`name`] |
 //! | write a list or another file that appears all at once | [`Replacement`] |
 //! | read a file in order, and be sure that it ends at its length | [`Whole`] |

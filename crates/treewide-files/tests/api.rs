@@ -6,11 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use treewide::Mode;
-use treewide::file::{self, Strategy};
-use treewide_files::check::{Check, Checked, Tally, Verdict};
+use treewide::file::Strategy;
 use treewide_files::digest::Extent;
-use treewide_files::list::{self, Lines};
-use treewide_files::name::Listed;
 use treewide_files::walk::{Found, Walk};
 use treewide_files::{
     Cancel, ErrorKind, Event, Hashed, Item, Kind, Options, Progress, Source, Task,
@@ -292,86 +289,6 @@ fn walk_reports_links_and_leaves_hidden_files_out() {
         assert_eq!(names(all.clone().hidden(false)), ["a.txt", "a/c", "b", "link d"]);
         assert_eq!(names(all.hidden(false).follow_links(true)), ["a.txt", "a/c", "b", "d/c"]);
     }
-}
-
-fn sums(files: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<u8> {
-    let mut sums = Vec::new();
-    for result in Options::new().hash_files(files.keys()) {
-        let (path, hashed) = result.unwrap();
-        list::write_plain(&mut sums, &Listed::new(&path), hashed.digest).unwrap();
-    }
-    sums
-}
-
-fn check(check: Check, list: impl Into<Vec<u8>>) -> (Vec<Checked>, Tally) {
-    let list = Lines::new(std::io::Cursor::new(list.into()), false).unwrap();
-    let all: Vec<_> = check.run(list, &Options::new()).collect::<Result<_, _>>().unwrap();
-    let mut tally = Tally::default();
-    all.iter().for_each(|checked| tally.add(checked));
-    (all, tally)
-}
-
-#[test]
-fn check_finds_what_was_changed() {
-    let (_folder, files) = tree();
-    let list = sums(&files);
-    let (_, tally) = check(Check::new(), list.clone());
-    assert_eq!(tally, Tally { ok: 300, ..Tally::default() });
-    assert!(tally.is_success());
-    let paths: Vec<&PathBuf> = files.keys().collect();
-    fs::write(paths[7], "changed").unwrap();
-    fs::remove_file(paths[9]).unwrap();
-    let (all, tally) = check(Check::new(), list.clone());
-    assert_eq!(tally, Tally { ok: 298, failed: 1, unreadable: 1, ..Tally::default() });
-    assert!(!tally.is_success());
-    for (checked, listed) in all.iter().zip(&paths) {
-        let Checked::File { path, verdict, .. } = checked else { panic!("{checked:?}") };
-        assert_eq!(path, *listed);
-        let is_as_expected = match verdict {
-            Verdict::Ok { .. } => path != paths[7] && path != paths[9],
-            Verdict::Failed { bytes: 7, .. } => path == paths[7],
-            Verdict::Unreadable(ErrorKind::File(file::ErrorKind::Open(_))) => path == paths[9],
-            _ => false,
-        };
-        assert!(is_as_expected, "{verdict:?}");
-    }
-    let (_, tally) = check(Check::new().ignore_missing(true), list);
-    assert_eq!((tally.missing, tally.failed), (1, 1));
-}
-
-#[test]
-fn check_fails_where_a_list_proves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a");
-    fs::write(&path, "a").unwrap();
-    let (hex, path) = (blake3::hash(b"a").to_hex().to_string(), path.to_str().unwrap());
-    for (text, expected) in [
-        (String::new(), Tally::default()),
-        ("# a comment\n\n".into(), Tally::default()),
-        ("prose\n".into(), Tally { malformed: 1, ..Tally::default() }),
-        (format!("{}  {path}\n", &hex[..16]), Tally { unverified: 1, ..Tally::default() }),
-        (format!("{hex}  {path}\u{fffd}\n"), Tally { unverified: 1, ..Tally::default() }),
-        // The second line is cut off in the digest, then before it.
-        (
-            format!("{hex}{hex}  {path}\n{hex}  {path}"),
-            Tally { failed: 1, malformed: 1, is_cut: true, ..Tally::default() },
-        ),
-        (
-            format!("{hex}  {path}\n{hex}"),
-            Tally { ok: 1, unverified: 1, is_cut: true, ..Tally::default() },
-        ),
-        // A digest alone, as where a program has put the name on the next line.
-        (
-            format!("{hex}  {path}\n{hex}\n{path}\n"),
-            Tally { ok: 1, unverified: 1, malformed: 1, ..Tally::default() },
-        ),
-    ] {
-        let (_, tally) = check(Check::new(), text.clone());
-        assert_eq!(tally, expected, "{text:?}");
-        assert!(!tally.is_success(), "{text:?}");
-    }
-    let short = format!("{}  {path}\n", &hex[..16]);
-    assert!(check(Check::new().digest_len(8), short).1.is_success());
 }
 
 #[test]

@@ -247,6 +247,7 @@ impl CheckArgs {
                 strong: self.strong,
                 digest_len: self.length,
                 blake3_alone: self.mode.is_chosen(),
+                b3sum: None,
             },
             ignore_missing: self.ignore_missing,
             strict: self.strict,

@@ -196,7 +196,7 @@ impl SumArgs {
         let named = are_few.then(|| operands.clone());
         progress.show(move || total_len(&named?));
         let failures = if self.check {
-            check::run(&input, &console, output, operands, extent, quiet)?
+            check::run(&input, &console, output, operands, self.seek, quiet)?
         } else {
             let (written, operands) = (output.written(), operands.into_iter());
             let (walk_args, progress) = (&self.walk, &progress);

@@ -47,6 +47,8 @@ impl Status {
 pub struct Finding {
     /// The file.
     pub path: PathBuf,
+    /// The name as the list has it, if that is read as b3sum reads it.
+    pub listed: Option<String>,
     /// The verdict.
     pub status: Status,
     /// The digest that was found.
@@ -81,6 +83,7 @@ impl Finding {
     ) -> Self {
         Self {
             path,
+            listed: None,
             status,
             digest: None,
             expected: None,
@@ -109,6 +112,7 @@ impl Finding {
         store: Option<&'static Kind>,
     ) -> Self {
         let is_absent = matches!(&verdict, Verdict::Unreadable(cause) if cause.io_kind() == Some(ErrorKind::NotFound));
+        let listed = about.and_then(|it| it.listed.clone());
         // A length alone has no digest.
         let expected = expected.filter(|it| about.is_none() || !it.is_empty());
         let (status, bytes, digest, cause) = match verdict {
@@ -120,11 +124,17 @@ impl Finding {
                 let cause = about.and_then(|it| it.cause(bytes));
                 (Status::Failed, Some(bytes), Some(found).filter(|it| !it.is_empty()), cause)
             }
-            Verdict::Unreadable(cause) => (Status::Unreadable, None, None, Some(cause.to_string())),
+            // b3sum says only what the system says.
+            Verdict::Unreadable(cause) => {
+                let of_system = cause.io_error().filter(|_| listed.is_some());
+                let cause = of_system.map_or_else(|| cause.to_string(), ToString::to_string);
+                (Status::Unreadable, None, None, Some(cause))
+            }
             Verdict::Unverified(cause) => (Status::Unverified, None, None, Some(cause)),
             Verdict::Missing => (Status::Missing, None, None, None),
         };
         Self {
+            listed,
             digest,
             expected,
             algorithm: about.and_then(Expected::algorithm),

@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use treewide_files::check::{self, Forms, ListedFiles, Verdict};
 use treewide_files::list::Lines;
-use treewide_files::{self as files, Error, ErrorKind, Item, Other, Source};
+use treewide_files::{self as files, Error, ErrorKind, Item, Other, Source, Whole};
 
 /// The events of a run over [`Operands`].
 pub type Ran = files::Event<Expected, Note>;
@@ -81,6 +81,11 @@ impl<'a> Operands<'a> {
     fn open(&mut self, path: &Path) -> Result<ListedFiles<List>, ErrorKind> {
         let (lines, name) = match &mut self.stdin {
             Some(open) if is_stdin(path) => (open()?, Path::new("")),
+            _ if self.check.reading.b3sum.is_some() => {
+                let file = Whole::open(path).map_err(ErrorKind::open)?;
+                let is_stream = !file.is_regular();
+                (Lines::utf8(file, is_stream), path)
+            }
             _ => (Lines::open(path).map_err(ErrorKind::open)?, path),
         };
         let forms = List::new(name, self.check.reading);
@@ -122,7 +127,8 @@ impl Source for Operands<'_> {
             }
             let Some((path, list)) = &mut self.list else {
                 let path = self.paths.next()?;
-                if path.is_dir() {
+                let is_b3sum = self.check.reading.b3sum.is_some();
+                if !is_b3sum && path.is_dir() {
                     let Check { kind, recursive, .. } = self.check;
                     self.stores = store::find(&path, kind, recursive).into();
                     if self.stores.is_empty() {
@@ -138,9 +144,12 @@ impl Source for Operands<'_> {
                 continue;
             };
             let (list_path, has_stdin) = (&*path, self.stdin.is_some());
+            let is_either = |path: &Path| {
+                is_stdin(path) && is_there(path) && self.check.reading.b3sum.is_none()
+            };
             let end = match list.next() {
                 // Which of them the list means no one knows.
-                Some(Item::File(file)) if is_stdin(&file.path) && is_there(&file.path) => {
+                Some(Item::File(file)) if is_either(&file.path) => {
                     let cause = "could be standard input or the file of this name; list it as ./-";
                     let (path, expected) = (file.path, Some(file.about.digest().to_vec()));
                     let verdict = Verdict::Unverified(cause.into());

@@ -4,7 +4,7 @@ use super::Check;
 use super::finding::{Finding, Status};
 use super::operands::{Learnt, Note, Ran, Said};
 use super::stores::StoreTally;
-use super::total::{Total, of_status};
+use super::total::{Counts, Total};
 use super::wording::count;
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;
@@ -13,7 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
-use treewide_files::check::{self, Malformed, Tally};
+use treewide_files::check::{self, Malformed};
 use treewide_files::name::shown;
 use treewide_files::{ErrorKind, Hashed, Task};
 
@@ -44,7 +44,9 @@ pub struct ListEnd {
     /// The list.
     pub list: PathBuf,
     /// Its counts.
-    pub tally: Tally,
+    pub counts: Counts,
+    /// Whether it seems to be cut off.
+    pub is_cut: bool,
     /// The knowledge of it as a whole; or why no more of it can be read.
     pub end: Result<Learnt, ErrorKind>,
 }
@@ -52,10 +54,10 @@ pub struct ListEnd {
 impl ListEnd {
     /// Why nothing was verified by a list that was read to its end. `None` if something was.
     pub fn nothing_verified(&self) -> Option<&'static str> {
-        let is_nothing = self.end.is_ok() && self.tally.checked() == 0;
-        is_nothing.then_some(if self.tally.missing > 0 {
+        let is_nothing = self.end.is_ok() && self.counts.checked() == 0;
+        is_nothing.then_some(if self.counts.of(Status::Missing) > 0 {
             "no file was verified: all that are listed are missing"
-        } else if self.tally.malformed > 0 {
+        } else if self.counts.malformed > 0 {
             "no file was verified: no line in it can be checked"
         } else {
             "no file was verified: there is no checksum line in it"
@@ -82,7 +84,7 @@ impl ListEnd {
     }
 
     fn is_bad(&self) -> bool {
-        self.tally.is_cut || self.end.is_err() || self.nothing_verified().is_some()
+        self.is_cut || self.end.is_err() || self.nothing_verified().is_some()
     }
 }
 
@@ -94,7 +96,8 @@ pub struct Results<R> {
     run: R,
     check: Check,
     /// Of the list whose files are being reported.
-    list: Tally,
+    list: Counts,
+    is_cut: bool,
     /// Its files that were counted, by hashes of their paths, and how.
     files: HashMap<u64, (Status, bool)>,
     hasher: RandomState,
@@ -113,9 +116,9 @@ impl<R> fmt::Debug for Results<R> {
 
 impl<R: Iterator<Item = Ran>> Results<R> {
     pub(super) fn new(check: Check, run: R) -> Self {
-        let (list, store, ready) = (Tally::default(), None, VecDeque::new());
+        let (list, is_cut, store, ready) = (Counts::default(), false, None, VecDeque::new());
         let (files, hasher) = (HashMap::new(), RandomState::new());
-        Self { run, check, list, files, hasher, store, total: Total::new(check), ready }
+        Self { run, check, list, is_cut, files, hasher, store, total: Total::new(check), ready }
     }
 
     /// The counts of all operands so far.
@@ -155,7 +158,11 @@ impl<R> Results<R> {
                     Event::Finding(finding)
                 }
                 Said::In(list, check::Note::Malformed(line)) => {
-                    self.list.add_malformed(&line);
+                    match line.has_digest {
+                        true => *self.list.at(Status::Unverified) += 1,
+                        false => self.list.malformed += 1,
+                    }
+                    self.is_cut |= line.is_cut;
                     Event::Malformed(list, line)
                 }
                 Said::In(list, check::Note::Unreadable(error)) => self.end(list, Err(error.into())),
@@ -206,20 +213,21 @@ impl<R> Results<R> {
                 if *before == how || finding.status == Status::Ok {
                     return;
                 }
-                self.list.ok -= u64::from(before.0 == Status::Ok);
+                *self.list.at(Status::Ok) -= u64::from(before.0 == Status::Ok);
                 self.files.insert(path, how);
             }
             None if self.files.len() < MOST_COUNTED => drop(self.files.insert(path, how)),
             None => {}
         }
-        *of_status(&mut self.list, finding.status) += 1;
+        *self.list.at(finding.status) += 1;
         self.total.absent += u64::from(finding.is_absent);
     }
 
     fn end(&mut self, list: PathBuf, end: Result<Learnt, ErrorKind>) -> Event {
-        let end = ListEnd { list, tally: std::mem::take(&mut self.list), end };
+        let (counts, is_cut) = (std::mem::take(&mut self.list), std::mem::take(&mut self.is_cut));
+        let end = ListEnd { list, counts, is_cut, end };
         self.files.clear();
-        self.total.add(&end.tally, end.is_bad());
+        self.total.add(&end.counts, end.is_bad());
         Event::ListEnd(end)
     }
 

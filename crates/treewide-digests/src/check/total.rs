@@ -6,35 +6,33 @@ use super::stores::StoreTally;
 use super::wording::{by, count};
 use crate::algorithm::Algorithm;
 use std::fmt;
-use treewide_files::check::Tally;
 
 /// Numbers of files and objects by their status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u64; Status::ALL.len()]);
+pub struct Counts {
+    of: [u64; Status::ALL.len()],
+    /// Lines of lists that cannot be used, and have no digest.
+    pub malformed: u64,
+}
 
 impl Counts {
     /// How many have this status.
     pub fn of(&self, status: Status) -> u64 {
-        self.0[status as usize]
+        self.of[status as usize]
+    }
+
+    /// All but missing ones.
+    pub fn checked(&self) -> u64 {
+        self.of.iter().sum::<u64>() - self.of(Status::Missing)
     }
 
     pub(super) fn at(&mut self, status: Status) -> &mut u64 {
-        &mut self.0[status as usize]
+        &mut self.of[status as usize]
     }
 
     fn add(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(it, more)| *it += more);
-    }
-}
-
-/// The count of files with this status.
-pub(super) fn of_status(tally: &mut Tally, status: Status) -> &mut u64 {
-    match status {
-        Status::Ok => &mut tally.ok,
-        Status::Failed => &mut tally.failed,
-        Status::Unreadable => &mut tally.unreadable,
-        Status::Unverified | Status::Skipped => &mut tally.unverified,
-        Status::Missing => &mut tally.missing,
+        self.of.iter_mut().zip(other.of).for_each(|(it, more)| *it += more);
+        self.malformed += other.malformed;
     }
 }
 
@@ -43,7 +41,7 @@ pub(super) fn of_status(tally: &mut Tally, status: Status) -> &mut u64 {
 pub struct Total {
     check: Check,
     /// Counts of all lists.
-    pub lines: Tally,
+    pub lines: Counts,
     /// Listed files that could not be read because they do not exist.
     pub absent: u64,
     /// Whether some files may count more than once, because a list names too many.
@@ -65,7 +63,7 @@ impl Total {
     pub(super) fn new(check: Check) -> Self {
         Self {
             check,
-            lines: Tally::default(),
+            lines: Counts::default(),
             absent: 0,
             has_lines: false,
             bad_lists: 0,
@@ -77,13 +75,8 @@ impl Total {
         }
     }
 
-    pub(super) fn add(&mut self, list: &Tally, is_bad: bool) {
-        self.lines.ok += list.ok;
-        self.lines.failed += list.failed;
-        self.lines.unreadable += list.unreadable;
-        self.lines.unverified += list.unverified;
-        self.lines.missing += list.missing;
-        self.lines.malformed += list.malformed;
+    pub(super) fn add(&mut self, list: &Counts, is_bad: bool) {
+        self.lines.add(list);
         self.bad_lists += u64::from(is_bad);
         self.lists += 1;
     }
@@ -92,12 +85,13 @@ impl Total {
     /// each other, and the first counts.
     pub fn of(ok: u64, algorithms: &[Algorithm], others: &[Finding]) -> Self {
         let mut total = Self { algorithms: algorithms.to_vec(), ..Self::new(Check::default()) };
-        let mut tally = Tally { ok, ..Tally::default() };
+        let mut counts = Counts::default();
+        *counts.at(Status::Ok) = ok;
         for finding in others.chunk_by(|a, b| a.path == b.path).filter_map(<[_]>::first) {
-            *of_status(&mut tally, finding.status) += 1;
+            *counts.at(finding.status) += 1;
             total.absent += u64::from(finding.is_absent);
         }
-        total.add(&tally, tally.checked() == 0);
+        total.add(&counts, counts.checked() == 0);
         total
     }
 
@@ -120,8 +114,7 @@ impl Total {
 
     /// How many files and objects have each status. A file with several digests counts once.
     pub fn counts(&self) -> Counts {
-        let Tally { ok, failed, unreadable, unverified, missing, .. } = self.lines;
-        let mut counts = Counts([ok, failed, unreadable, unverified, missing, 0]);
+        let mut counts = self.lines;
         counts.add(&self.in_stores);
         counts
     }
@@ -146,8 +139,9 @@ impl Total {
     /// one that cannot be read is undetermined.
     pub fn is_certain(&self) -> bool {
         let lines = &self.lines;
-        let undetermined = u64::from(self.is_nothing_known()) + lines.unreadable - self.absent
-            + lines.unverified
+        let undetermined = u64::from(self.is_nothing_known()) + lines.of(Status::Unreadable)
+            - self.absent
+            + lines.of(Status::Unverified)
             + self.bad_lists
             + self.in_stores.of(Status::Unreadable)
             + self.in_stores.of(Status::Unverified)
@@ -158,7 +152,7 @@ impl Total {
 
     /// Whether something is not as recorded.
     pub fn differs(&self) -> bool {
-        self.lines.failed + self.absent + self.wrong_in_stores() > 0
+        self.lines.of(Status::Failed) + self.absent + self.wrong_in_stores() > 0
     }
 
     /// Whether everything is as recorded, and that is certain.
@@ -172,22 +166,23 @@ impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = &self.lines;
         let noun = if self.has_lines { "line" } else { "file" };
-        write!(f, "{} checked: {} OK", count(lines.checked(), noun), lines.ok)?;
-        if lines.ok > 0 {
+        write!(f, "{} checked: {} OK", count(lines.checked(), noun), lines.of(Status::Ok))?;
+        if lines.of(Status::Ok) > 0 {
             f.write_str(&by(&self.algorithms))?;
         }
         for (number, what) in [
-            (lines.failed, "FAILED"),
+            (lines.of(Status::Failed), "FAILED"),
             (self.absent, "missing"),
-            (lines.unreadable - self.absent, "could not be read"),
-            (lines.unverified, "not verified"),
+            (lines.of(Status::Unreadable) - self.absent, "could not be read"),
+            (lines.of(Status::Unverified), "not verified"),
         ] {
             if number > 0 {
                 write!(f, ", {number} {what}")?;
             }
         }
-        if lines.missing > 0 {
-            write!(f, "; {} ignored", count(lines.missing, "missing file"))?;
+        let missing = lines.of(Status::Missing);
+        if missing > 0 {
+            write!(f, "; {} ignored", count(missing, "missing file"))?;
         }
         if lines.malformed > 0 {
             write!(f, "; {}", count(lines.malformed, "malformed line"))?;

@@ -31,6 +31,8 @@ pub struct Lines {
     had_return: bool,
     /// What ends a line. `None` before the first is read.
     end: Option<u8>,
+    /// Whether a line that is not UTF-8 is an error.
+    is_utf8: bool,
 }
 
 impl fmt::Debug for Lines {
@@ -131,9 +133,17 @@ impl Lines {
             }
             None => Box::new(rest),
         };
-        let reader = BufReader::with_capacity(BUFFER, reader);
-        Ok(Self {
-            reader,
+        Ok(Self::of(reader, is_stream))
+    }
+
+    /// Reads a list as it is: UTF-8, with line feeds, and without a mark in front. A line that is not UTF-8 is an error.
+    pub fn utf8(bytes: impl Read + Send + 'static, is_stream: bool) -> Self {
+        Self { end: Some(b'\n'), is_utf8: true, ..Self::of(Box::new(bytes), is_stream) }
+    }
+
+    fn of(bytes: Box<dyn Read + Send>, is_stream: bool) -> Self {
+        Self {
+            reader: BufReader::with_capacity(BUFFER, bytes),
             is_stream,
             line: Vec::new(),
             returned: 0,
@@ -141,7 +151,8 @@ impl Lines {
             is_endless: false,
             had_return: false,
             end: None,
-        })
+            is_utf8: false,
+        }
     }
 
     /// Whether [`Self::next`] may have to wait until a program writes the next line.
@@ -172,7 +183,7 @@ impl Lines {
     /// The next line without its end, and its number, counted from 1. `None` at the end of the list.
     ///
     /// # Errors
-    /// As [`read_line`].
+    /// As [`read_line`], and for a line that is not UTF-8, if lines must be.
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its lines")]
     pub fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
         self.reader.consume(std::mem::take(&mut self.returned));
@@ -197,6 +208,12 @@ impl Lines {
         };
         if line.is_empty() {
             return Ok(None);
+        }
+        if self.is_utf8 && str::from_utf8(line).is_err() {
+            return Err(io::Error::new(
+                ErrorKind::InvalidData,
+                "stream did not contain valid UTF-8",
+            ));
         }
         self.number += 1;
         let end = self.end.unwrap_or(b'\n');

@@ -60,10 +60,12 @@ impl Clues {
 
     /// What it may be, if no file at all is as listed; `other_mode` says how else the list may have been made.
     pub(super) fn hint(&self, total: &Total, other_mode: &str) -> Option<String> {
-        let (lines, absent) = (&total.lines, total.absent + total.lines.missing);
-        if lines.ok > 0 {
+        let lines = &total.lines;
+        let missing = lines.of(Status::Missing);
+        let absent = total.absent + missing;
+        if lines.of(Status::Ok) > 0 {
             None
-        } else if lines.failed > 0 {
+        } else if lines.of(Status::Failed) > 0 {
             let (algorithms, by) = self.compared.as_ref()?;
             let names: Vec<_> = algorithms.iter().map(|it| it.shown()).collect();
             let names = names.join(" or as ");
@@ -84,7 +86,7 @@ impl Clues {
                 "no file has the listed digest as {names}; if no one changed them, the list may have been made \
                  {may_be}{advice}"
             ))
-        } else if absent > 0 && absent == lines.checked() + lines.missing {
+        } else if absent > 0 && absent == lines.checked() + missing {
             if let Some(command) = &self.command {
                 return Some(format!("no listed file is here; {command}"));
             }
