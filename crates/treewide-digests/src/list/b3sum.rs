@@ -15,15 +15,15 @@ pub(super) fn line(line: &[u8], seek: u64) -> Result<Line<Expected>, Fault> {
         return Err("empty line".into());
     }
     let strict = list::strict(line).ok_or("invalid check line format")?;
-    let plain =
-        if strict.has_escapes { name::unescape(strict.name) } else { Some(strict.name.into()) };
-    let name = plain.ok_or("invalid backslash escape")?;
-    name::to_path(&name)?;
     if strict.digits.len() != 2 * treewide::OUT_LEN {
         return Err("invalid hash length".into());
     }
     let is_lower = strict.digits.iter().all(|it| !it.is_ascii_uppercase());
     let digest = digest::unhex(strict.digits).filter(|_| is_lower).ok_or("invalid hex")?;
+    let plain =
+        if strict.has_escapes { name::unescape(strict.name) } else { Some(strict.name.into()) };
+    let name = plain.ok_or("invalid backslash escape")?;
+    name::to_path(&name)?;
     let extent = Extent::new(seek, digest.len() as u64).map_err(|error| error.to_string())?;
     let mut about = Expected::new(digest.clone(), By::Option, vec![Algorithm::BLAKE3]);
     let mark = if strict.has_escapes { "\\" } else { "" };
