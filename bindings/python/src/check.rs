@@ -1,6 +1,6 @@
 //! `treewide.check` and `treewide.digests`: digests of other programs, and by other algorithms than BLAKE3.
 //!
-//! The library `treewide-digests` decides everything, and `python/treewide/_check.py` gives the results names and types.
+//! The library `treewide-digests` decides everything.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple};
 use treewide_digests::check::{Check, Event, Finding, Results, Status, Total};
 use treewide_digests::store::{KINDS, Kind};
 use treewide_digests::{Algorithm, By, Reading};
@@ -21,34 +21,33 @@ use crate::failure;
 use crate::files::{Course, at_most, watched};
 use crate::mode::mode;
 use crate::paths::{FilePath, text};
+use crate::record::{Record, make, record};
 use crate::threads::Threads;
 
 /// Malformed lines of one list that are kept. Of a file that is not a list, millions could be. A guess: no one reads more.
 const MALFORMED: u64 = 1000;
 
-/// Path, status, digest, expected digest, algorithm, how that is known, bytes, expected bytes, error, kind of store.
-type Told<'py> = (
-    Bound<'py, PyString>,
-    &'static str,
-    Option<Bound<'py, PyBytes>>,
-    Option<Bound<'py, PyBytes>>,
-    Option<&'static str>,
-    Option<&'static str>,
-    Option<u64>,
-    Option<u64>,
-    Option<String>,
-    Option<&'static str>,
-);
+record! {
+    "treewide",
+    CheckFinding: Record { path, status, digest, expected, algorithm, by, bytes, expected_bytes, error, store }
+}
+record! { "treewide", MalformedLine: Record { list, number, error } }
+record! {
+    "treewide",
+    CheckReport: Record { findings, malformed, counts, malformed_count, messages, is_certain, differs }
 
-/// List, number, cause.
-type ToldLine<'py> = (Bound<'py, PyString>, u64, String);
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.is_certain.is_truthy(py)? && !self.differs.is_truthy(py)?)
+    }
 
-/// Findings, malformed lines, counts by status, the number of malformed lines, messages, whether it is certain and differs.
-type Ended<'py> =
-    (Vec<Told<'py>>, Vec<ToldLine<'py>>, Bound<'py, PyDict>, u64, Vec<String>, bool, bool);
+    fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        PyString::new(py, "\n").call_method1("join", (&self.messages,))
+    }
+}
 
 /// One path, or several.
-pub(crate) struct Paths(Vec<PathBuf>);
+#[derive(Default)]
+pub(crate) struct Paths(pub(crate) Vec<PathBuf>);
 
 impl<'py> FromPyObject<'_, 'py> for Paths {
     type Error = PyErr;
@@ -68,7 +67,7 @@ impl<'py> FromPyObject<'_, 'py> for Paths {
 }
 
 /// The algorithm with this name. An error that lists those which `takes` takes.
-fn algorithm(name: &str, takes: impl Fn(&Algorithm) -> bool) -> PyResult<Algorithm> {
+pub(crate) fn algorithm(name: &str, takes: impl Fn(&Algorithm) -> bool) -> PyResult<Algorithm> {
     Algorithm::named(name).filter(&takes).ok_or_else(|| {
         let names = Algorithm::ALL.iter().filter(|it| takes(it)).map(|it| it.name());
         unknown("algorithm", name, names)
@@ -151,15 +150,15 @@ fn of_list(list: &Path, cause: String) -> Finding {
     Finding::unread(list.to_owned(), Status::Unverified, cause, None)
 }
 
-/// Checks lists and stores.
+#[doc = stub!("check")]
 #[pyfunction]
 #[pyo3(signature = (
-    paths, /, *, algorithm, strong, strict, ignore_missing, store, recursive, verbose, key, derive_key_context, length, threads,
-    progress
+    paths, /, *, algorithm=None, strong=false, strict=false, ignore_missing=false, store=None, recursive=false, verbose=false,
+    key=None, derive_key_context=None, length=None, threads=1, progress=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-pub(crate) fn _check<'py>(
-    py: Python<'py>,
+pub(crate) fn check(
+    py: Python<'_>,
     paths: Paths,
     algorithm: Option<&str>,
     strong: bool,
@@ -168,12 +167,12 @@ pub(crate) fn _check<'py>(
     store: Option<&str>,
     recursive: bool,
     verbose: bool,
-    key: Option<&Bound<'py, PyAny>>,
+    key: Option<&Bound<'_, PyAny>>,
     derive_key_context: Option<&str>,
     length: Option<u64>,
     threads: isize,
-    progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Ended<'py>> {
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<CheckReport>> {
     let (Paths(paths), threads) = (paths, Threads::new(threads)?);
     let blake3_alone = key.is_some() || derive_key_context.is_some();
     let mode = mode(key, derive_key_context)?;
@@ -220,31 +219,50 @@ pub(crate) fn _check<'py>(
     };
     let ended = watched(py, &course, work, |_| course.tell(progress))?;
     let (found, total) = ended.map_err(|error| failure::of_files(py, &error))?;
-    let findings = found.findings.into_iter().map(|it| told(py, it)).collect::<PyResult<_>>()?;
-    let line = |(list, line): (PathBuf, Malformed)| Ok((text(py, &list)?, line.number, line.cause));
-    let malformed = found.malformed.into_iter().map(line).collect::<PyResult<_>>()?;
+    let findings = found.findings.into_iter().map(|it| finding_of(py, it));
+    let findings = findings.collect::<PyResult<Vec<_>>>()?;
+    let malformed = found.malformed.into_iter().map(|(list, line)| {
+        let (number, error) = (line.number, line.cause);
+        let list = text(py, &list)?;
+        Py::new(py, (make!(py, MalformedLine { list: list, number: number, error: error }), Record))
+    });
     let (counts, all) = (PyDict::new(py), total.counts());
     for status in Status::ALL {
         counts.set_item(status.word(), all.of(status))?;
     }
-    let (is_certain, differs) = (total.is_certain(), total.differs());
-    Ok((findings, malformed, counts, total.lines.malformed, found.messages, is_certain, differs))
+    let report = make!(
+        py,
+        CheckReport {
+            findings: PyTuple::new(py, findings)?,
+            malformed: PyTuple::new(py, malformed.collect::<PyResult<Vec<_>>>()?)?,
+            counts: counts,
+            malformed_count: total.lines.malformed,
+            messages: PyTuple::new(py, found.messages)?,
+            is_certain: total.is_certain(),
+            differs: total.differs(),
+        }
+    );
+    Py::new(py, (report, Record))
 }
 
-fn told(py: Python<'_>, finding: Finding) -> PyResult<Told<'_>> {
+pub(crate) fn finding_of(py: Python<'_>, finding: Finding) -> PyResult<Py<CheckFinding>> {
     let bytes = |bytes: Option<Vec<u8>>| bytes.map(|it| PyBytes::new(py, &it));
-    Ok((
-        text(py, &finding.path)?,
-        finding.status.word(),
-        bytes(finding.digest),
-        bytes(finding.expected),
-        finding.algorithm.map(Algorithm::name),
-        finding.by.map(By::name),
-        finding.bytes,
-        finding.expected_bytes,
-        finding.cause.filter(|_| finding.status != Status::Ok),
-        finding.store.map(|it| it.name),
-    ))
+    let found = make!(
+        py,
+        CheckFinding {
+            path: text(py, &finding.path)?,
+            status: finding.status.word(),
+            digest: bytes(finding.digest),
+            expected: bytes(finding.expected),
+            algorithm: finding.algorithm.map(Algorithm::name),
+            by: finding.by.map(By::name),
+            bytes: finding.bytes,
+            expected_bytes: finding.expected_bytes,
+            error: finding.cause.filter(|_| finding.status != Status::Ok),
+            store: finding.store.map(|it| it.name),
+        }
+    );
+    Py::new(py, (found, Record))
 }
 
 #[doc = stub!("digests")]

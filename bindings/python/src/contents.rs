@@ -2,36 +2,52 @@
 
 use std::path::{Path, PathBuf};
 
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
-use treewide_manifest::found::{Group, Kind};
-use treewide_manifest::{Dupes, Evidence, Missing};
+use pyo3::types::{PyBytes, PyString, PyTuple};
+use treewide_manifest::found::Kind;
+use treewide_manifest::{Dupes, Evidence};
 
 use crate::manifest::{failed, run_watched};
 use crate::paths::{FilePath, text, text_of};
+use crate::record::{Record, make, record};
 use crate::threads::Threads;
 
-/// Path, operand, evidence, the path of the first name if this is another one.
-type Told<'py> = (
-    Bound<'py, PyString>,
-    Bound<'py, PyString>,
-    Option<&'static str>,
-    Option<Bound<'py, PyString>>,
-);
+record! { "treewide.manifest", Member: Record { path, operand, evidence, link_of } }
+record! {
+    "treewide.manifest",
+    Group: Record { kind, digest, size, files, percent, reclaimable, members }
+}
+record! {
+    "treewide.manifest",
+    Duplicates: Record {
+        groups, file_groups, folder_groups, similar, redundant, reclaimable, links, files_read, bytes_read, changed, unreadable,
+    }
 
-/// Kind, digest, size, files, percent, reclaimable, members.
-type ToldGroup<'py> = (
-    &'static str,
-    Option<Bound<'py, PyBytes>>,
-    Option<u64>,
-    Option<u64>,
-    Option<u8>,
-    Option<u64>,
-    Vec<Told<'py>>,
-);
+    #[doc = stub!("Duplicates.to_arrow")]
+    fn to_arrow<'py>(found: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        table(found.as_any(), "_table_of_duplicates")
+    }
+}
+record! { "treewide.manifest", MissingFile: Record { path, digest, size, evidence } }
+record! {
+    "treewide.manifest",
+    Missing: Record { files, total_files, not_counted, files_read, bytes_read, unreadable }
 
-/// Path, digest, size, evidence.
-type Lost<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyBytes>>, Option<u64>, &'static str);
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.files.is_truthy(py)? || self.unreadable.is_truthy(py)?)
+    }
+
+    #[doc = stub!("Missing.to_arrow")]
+    fn to_arrow<'py>(found: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        table(found.as_any(), "_table_of_missing")
+    }
+}
+
+/// A table of pyarrow, which Python makes.
+fn table<'py>(found: &Bound<'py, PyAny>, maker: &str) -> PyResult<Bound<'py, PyAny>> {
+    found.py().import("treewide.manifest")?.call_method1(maker, (found,))
+}
 
 /// Paths and causes.
 type Causes<'py> = Vec<(Bound<'py, PyString>, String)>;
@@ -50,25 +66,38 @@ fn owned<'a>(all: impl Iterator<Item = (&'a Path, &'a str)>) -> Vec<(PathBuf, St
     all.map(|(path, cause)| (path.into(), cause.into())).collect()
 }
 
-/// Finds duplicates: groups, numbers, what changed, and what could not be read.
+#[doc = stub!("_manifest_dupes")]
 #[pyfunction]
-#[pyo3(signature = (operands, /, *, empty, ignore_names, similar, root, verify, threads, progress))]
+#[pyo3(name = "dupes", signature = (
+    *operands, empty=false, ignore_names=false, similar=0, root=None, verify=None, threads=1, progress=None
+))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-pub(crate) fn _dupes<'py>(
-    py: Python<'py>,
+pub(crate) fn dupes(
+    py: Python<'_>,
     operands: Vec<FilePath>,
     empty: bool,
     ignore_names: bool,
-    similar: u8,
+    similar: i64,
     root: Option<FilePath>,
     verify: Option<&str>,
     threads: isize,
-    progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Vec<ToldGroup<'py>>, [u64; 8], Causes<'py>, Causes<'py>)> {
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<Duplicates>> {
     let least = match verify {
         Some("read") => Evidence::Read,
-        Some(_) => Evidence::Metadata,
+        Some("metadata") => Evidence::Metadata,
         None => Evidence::Claimed,
+        Some(other) => {
+            let text = format!("verify takes None, 'metadata' or 'read', not {other:?}");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    if operands.is_empty() {
+        return Err(PyTypeError::new_err("dupes needs at least one list or directory"));
+    }
+    let Some(similar) = u8::try_from(similar).ok().filter(|it| *it <= 100) else {
+        let text = format!("similar is a percentage from 0 to 100, not {similar}");
+        return Err(PyValueError::new_err(text));
     };
     let dupes = Dupes::new().empty(empty).ignore_names(ignore_names).similar(similar).verify(least);
     let dupes = root.into_iter().fold(dupes, |dupes, it| dupes.root(it.0));
@@ -83,52 +112,89 @@ pub(crate) fn _dupes<'py>(
             let paths: Vec<_> = paths.collect();
             groups.push((group, paths));
         }
-        let (totals, (files, bytes)) = (found.totals(), found.read());
-        let numbers = [
-            totals.files,
-            totals.folders,
-            totals.similar,
-            totals.redundant,
-            totals.reclaimable,
-            totals.links,
-            files,
-            bytes,
-        ];
-        Ok((groups, numbers, owned(found.changed()), owned(found.unreadable())))
+        Ok((
+            groups,
+            found.totals(),
+            found.read(),
+            owned(found.changed()),
+            owned(found.unreadable()),
+        ))
     };
     let found = run_watched(py, Threads::new(threads)?, progress, work)?;
-    let (groups, numbers, changed, unreadable) = found.map_err(|error| failed(py, error))?;
-    let told = |(group, paths): (Group, Vec<Vec<u8>>)| {
-        let members = group.members.iter().zip(&paths).map(|(it, path)| {
-            let first = it.link_of.map(|it| text_of(py, &paths[it])).transpose()?;
-            let (path, operand) = (text_of(py, path)?, text(py, &operands[it.root])?);
-            Ok((path, operand, it.evidence.map(Evidence::word), first))
-        });
-        let members = members.collect::<PyResult<Vec<_>>>()?;
-        let digest = group.digest.map(|it| PyBytes::new(py, &it));
-        let percent = if let Kind::Similar(percent) = group.kind { Some(percent) } else { None };
-        let (kind, files) = (group.kind.word(), percent.is_none().then_some(group.files));
-        Ok((kind, digest, group.size, files, percent, group.reclaimable, members))
-    };
-    let groups = groups.into_iter().map(told).collect::<PyResult<Vec<_>>>()?;
-    Ok((groups, numbers, causes(py, changed)?, causes(py, unreadable)?))
+    let found = found.map_err(|error| failed(py, error))?;
+    let (groups, totals, (files_read, bytes_read), changed, unreadable) = found;
+    let groups = groups.into_iter().map(|(it, paths)| group(py, it, &paths, &operands));
+    let found = make!(
+        py,
+        Duplicates {
+            groups: PyTuple::new(py, groups.collect::<PyResult<Vec<_>>>()?)?,
+            file_groups: totals.files,
+            folder_groups: totals.folders,
+            similar: totals.similar,
+            redundant: totals.redundant,
+            reclaimable: totals.reclaimable,
+            links: totals.links,
+            files_read: files_read,
+            bytes_read: bytes_read,
+            changed: causes(py, changed)?,
+            unreadable: causes(py, unreadable)?,
+        }
+    );
+    Py::new(py, (found, Record))
 }
 
-/// Finds what is missing: files, numbers, and what could not be read.
+fn group(
+    py: Python<'_>,
+    group: treewide_manifest::found::Group,
+    paths: &[Vec<u8>],
+    operands: &[PathBuf],
+) -> PyResult<Py<Group>> {
+    let members = group.members.iter().zip(paths).map(|(it, path)| {
+        let member = make!(
+            py,
+            Member {
+                path: text_of(py, path)?,
+                operand: text(py, &operands[it.root])?,
+                evidence: it.evidence.map(Evidence::word),
+                link_of: it.link_of.map(|it| text_of(py, &paths[it])).transpose()?,
+            }
+        );
+        Py::new(py, (member, Record))
+    });
+    let members = members.collect::<PyResult<Vec<_>>>()?;
+    let percent = if let Kind::Similar(percent) = group.kind { Some(percent) } else { None };
+    let group = make!(
+        py,
+        Group {
+            kind: group.kind.word(),
+            digest: group.digest.map(|it| PyBytes::new(py, &it)),
+            size: group.size,
+            files: percent.is_none().then_some(group.files),
+            percent: percent,
+            reclaimable: group.reclaimable,
+            members: PyTuple::new(py, members)?,
+        }
+    );
+    Py::new(py, (group, Record))
+}
+
+#[doc = stub!("_manifest_missing")]
 #[pyfunction]
-#[pyo3(signature = (first, others, /, *, names, root, threads, progress))]
-#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-pub(crate) fn _missing<'py>(
-    py: Python<'py>,
+#[pyo3(name = "missing", signature = (first, /, *others, names=false, root=None, threads=1, progress=None))]
+pub(crate) fn missing(
+    py: Python<'_>,
     first: FilePath,
     others: Vec<FilePath>,
     names: bool,
     root: Option<FilePath>,
     threads: isize,
-    progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Vec<Lost<'py>>, [u64; 4], Causes<'py>)> {
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<Missing>> {
+    if others.is_empty() {
+        return Err(PyTypeError::new_err("missing needs a list or directory in which it looks"));
+    }
     let others: Vec<_> = others.into_iter().map(|it| it.0).collect();
-    let missing = Missing::new().names(names);
+    let missing = treewide_manifest::Missing::new().names(names);
     let missing = root.into_iter().fold(missing, |missing, it| missing.root(it.0));
     let work = move |options: &_| {
         let mut found = missing.run(&first.0, &others, options)?;
@@ -137,15 +203,34 @@ pub(crate) fn _missing<'py>(
             let lost = lost?;
             files.push((bytes(found.path(&lost), &lost.name), lost));
         }
-        let (totals, (files_read, bytes_read)) = (found.totals(), found.read());
-        let numbers = [totals.files, totals.own, files_read, bytes_read];
-        Ok((files, numbers, owned(found.unreadable())))
+        Ok((files, found.totals(), found.read(), owned(found.unreadable())))
     };
     let found = run_watched(py, Threads::new(threads)?, progress, work)?;
-    let (files, numbers, unreadable) = found.map_err(|error| failed(py, error))?;
-    let told = files.into_iter().map(|(path, lost)| {
-        let digest = lost.digest.map(|digest| PyBytes::new(py, &digest));
-        Ok((text_of(py, &path)?, digest, lost.size, lost.evidence.word()))
-    });
-    Ok((told.collect::<PyResult<Vec<_>>>()?, numbers, causes(py, unreadable)?))
+    let (files, totals, (files_read, bytes_read), unreadable) =
+        found.map_err(|error| failed(py, error))?;
+    let file = |(path, lost): (Vec<u8>, treewide_manifest::found::Lost)| {
+        let file = make!(
+            py,
+            MissingFile {
+                path: text_of(py, &path)?,
+                digest: lost.digest.map(|digest| PyBytes::new(py, &digest)),
+                size: lost.size,
+                evidence: lost.evidence.word(),
+            }
+        );
+        Py::new(py, (file, Record))
+    };
+    let files = files.into_iter().map(file).collect::<PyResult<Vec<_>>>()?;
+    let found = make!(
+        py,
+        Missing {
+            files: PyTuple::new(py, files)?,
+            total_files: totals.files,
+            not_counted: totals.own,
+            files_read: files_read,
+            bytes_read: bytes_read,
+            unreadable: causes(py, unreadable)?,
+        }
+    );
+    Py::new(py, (found, Record))
 }

@@ -32,6 +32,7 @@ mod outboard;
 mod parts;
 mod paths;
 mod program;
+mod record;
 mod scale_verified;
 mod tensor;
 mod tensors;
@@ -44,9 +45,9 @@ mod _treewide {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::check::{_check, digests};
+    use crate::check::{CheckFinding, CheckReport, MalformedLine, check, digests};
     #[pymodule_export]
-    use crate::contents::{_dupes, _missing};
+    use crate::contents::{Duplicates, Group, Member, Missing, MissingFile};
     #[pymodule_export]
     use crate::digests::Digests;
     #[pymodule_export]
@@ -60,7 +61,7 @@ mod _treewide {
     #[pymodule_export]
     use crate::lists::{_list_entries, _replace_file};
     #[pymodule_export]
-    use crate::manifest::{_diff, _digests, _make, _verify, ManifestError};
+    use crate::manifest::{Finding, Made, ManifestError, Report};
     #[pymodule_export]
     use crate::many::hash_many;
     #[pymodule_export]
@@ -68,7 +69,9 @@ mod _treewide {
     #[pymodule_export]
     use crate::oneshot::{digest, hexdigest};
     #[pymodule_export]
-    use crate::outboard::{_outboard_create, _outboard_read, _outboard_verify, DamageError};
+    use crate::outboard::{
+        _outboard_create, _outboard_read, _outboard_verify, Damage, DamageError,
+    };
     #[pymodule_export]
     use crate::parts::{Clash, Parts, subtrees};
     #[pymodule_export]
@@ -89,6 +92,20 @@ mod _treewide {
     #[pymodule_init]
     fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::threads::watch_forks();
+        // Their names in `treewide.manifest` are those of others here.
+        for function in [
+            wrap_pyfunction!(crate::manifest::snapshot, module)?,
+            wrap_pyfunction!(crate::manifest::verify, module)?,
+            wrap_pyfunction!(crate::manifest::update, module)?,
+            wrap_pyfunction!(crate::manifest::scrub, module)?,
+            wrap_pyfunction!(crate::manifest::diff, module)?,
+            wrap_pyfunction!(crate::manifest::digests, module)?,
+            wrap_pyfunction!(crate::contents::dupes, module)?,
+            wrap_pyfunction!(crate::contents::missing, module)?,
+        ] {
+            let name = function.getattr("__name__")?;
+            module.add(format!("_manifest_{name}").as_str(), function)?;
+        }
         // `match` takes a class for a sequence by this, before it is frozen.
         let sequence = module.py().import("collections.abc")?.getattr("Sequence")?;
         sequence.call_method1("register", (module.py().get_type::<Digests>(),))?;

@@ -124,6 +124,18 @@ impl MerkleTree {
     }
 }
 
+/// A digest that the caller trusts, in an argument with this name.
+pub(crate) fn trusted(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Hash> {
+    let found = match object.cast::<PyString>() {
+        Ok(digits) => Hash::from_hex(digits.to_str()?).ok(),
+        Err(_) => buffer::with(object, Items::Any, |bytes| Ok(Hash::from_slice(bytes).ok()))?,
+    };
+    found.ok_or_else(|| {
+        let wanted = format!("{name} has {OUT_LEN} bytes or {} hexadecimal digits", 2 * OUT_LEN);
+        PyValueError::new_err(wanted)
+    })
+}
+
 #[doc = stub!("verify_proof")]
 #[pyfunction]
 #[pyo3(signature = (leaf, index, proof, /, *, root, leaves))]
@@ -138,23 +150,12 @@ pub(crate) fn verify_proof(
     let node = |object: &Bound<'_, PyAny>| {
         buffer::with(object, Items::Any, |bytes| Ok(<Node>::try_from(bytes).ok()))
     };
-    let root = match root.cast::<PyString>() {
-        Ok(digits) => Hash::from_hex(digits.to_str()?).ok().map(|root| *root.as_bytes()),
-        Err(_) => node(root)?,
-    };
-    let Some(root) = root else {
-        return Err(PyValueError::new_err(format!(
-            "a root has {OUT_LEN} bytes, or {} hexadecimal digits",
-            2 * OUT_LEN
-        )));
-    };
+    let root = trusted(root, "root")?;
     let leaf = node(leaf)?;
     check_order(proof)?;
     let siblings = proof.try_iter()?.map(|it| node(&it?)).collect::<PyResult<Option<Vec<_>>>>()?;
     Ok(match (leaf, siblings) {
-        (Some(leaf), Some(siblings)) => {
-            verify(&leaf, index, &siblings, &Hash::from_bytes(root), leaves)
-        }
+        (Some(leaf), Some(siblings)) => verify(&leaf, index, &siblings, &root, leaves),
         _ => false,
     })
 }

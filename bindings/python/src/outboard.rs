@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use treewide::file::{self, OutboardError};
-use treewide::outboard::{Error, FlawKind, Group, IoError, Layout, Order, Outboard, ReadAt};
+use treewide::outboard::{Error, Flaw, FlawKind, Group, IoError, Layout, Order, Outboard, ReadAt};
 use treewide::{Hash, OUT_LEN};
 use treewide_files::Replacement;
 
@@ -19,6 +19,7 @@ use crate::failure;
 use crate::files::{Course, update_from, watched};
 use crate::mode::mode;
 use crate::paths::FilePath;
+use crate::record::{Record, make, record};
 use crate::threads::Threads;
 
 create_exception!(
@@ -27,6 +28,19 @@ create_exception!(
     PyValueError,
     "Bytes that are not verified: they are not those of the digest, or the outboard is broken."
 );
+
+record! { "treewide.outboard", Damage: Record { start, stop, state } }
+
+/// Bytes that are not verified.
+pub(crate) fn damage(py: Python<'_>, found: &Flaw) -> PyResult<Py<Damage>> {
+    let state = match found.kind {
+        FlawKind::Bad => "bad",
+        FlawKind::Extra => "extra",
+        _ => "unknown",
+    };
+    let (start, stop) = (found.range.start, found.range.end);
+    Py::new(py, (make!(py, Damage { start: start, stop: stop, state: state }), Record))
+}
 
 /// The size of groups, and the order of pairs.
 pub(crate) type Shape<'a> = (u64, &'a str);
@@ -193,7 +207,7 @@ pub(crate) fn _outboard_verify<'py>(
     derive_key_context: Option<&str>,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Vec<(u64, u64, &'static str)>> {
+) -> PyResult<Vec<Py<Damage>>> {
     let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
     let (group, order) = self::shape(shape)?;
     let files = Files { path: &path.0, outboard: &outboard.0 };
@@ -205,12 +219,7 @@ pub(crate) fn _outboard_verify<'py>(
             let mut damage = outboard.damage(&data, start..stop.unwrap_or(u64::MAX));
             let found = damage.try_fold(Vec::new(), |mut all, found| match found {
                 Ok(found) => {
-                    let state = match found.kind {
-                        FlawKind::Bad => "bad",
-                        FlawKind::Extra => "extra",
-                        _ => "unknown",
-                    };
-                    all.push((found.range.start, found.range.end, state));
+                    all.push(found);
                     ControlFlow::Continue(all)
                 }
                 Err(error) => ControlFlow::Break(Failure::Run(error)),
@@ -225,7 +234,8 @@ pub(crate) fn _outboard_verify<'py>(
         Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
         None => Ok(()),
     };
-    watched(py, &course, work, report)?.map_err(|failure| files.failed(py, failure))
+    let found = watched(py, &course, work, report)?.map_err(|failure| files.failed(py, failure))?;
+    found.iter().map(|it| damage(py, it)).collect()
 }
 
 /// Returns the bytes of a range, all of them verified.

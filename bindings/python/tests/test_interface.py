@@ -18,8 +18,9 @@ def stubs():
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
             yield node.name, text
         for inner in node.body if isinstance(node, ast.ClassDef) else []:
-            # Python has a text of its own for `==`.
-            if isinstance(inner, ast.FunctionDef) and inner.name != "__eq__" and (text := ast.get_docstring(inner)):
+            # Python has texts of its own for `==` and for truth.
+            is_own = isinstance(inner, ast.FunctionDef) and inner.name not in ("__eq__", "__bool__")
+            if is_own and (text := ast.get_docstring(inner)):
                 yield f"{node.name}.{inner.name}", text
 
 

@@ -1,5 +1,6 @@
 """`treewide.manifest` and `hash_tree`."""
 
+import hashlib
 import os
 import pickle
 import subprocess
@@ -8,6 +9,7 @@ import time
 
 import pytest
 import treewide
+import treewide.outboard
 from treewide import digest, manifest
 
 
@@ -143,6 +145,48 @@ def test_globs_that_accept_nothing_are_named(tree):
     os.utime(root / "a", ns=(flip.st_atime_ns, flip.st_mtime_ns))
     made = manifest.update(path, root, accept_rot=["a", "b*"])
     assert verdicts(made)["a"] == "suspect" and made.idle_accepts == ["b*"] and made.files_kept == 0
+
+
+def test_one_reading_verifies_old_lists_and_makes_outboards(tree):
+    root, path = tree
+    (root / "long").write_bytes(bytes(range(256)) * 400)
+    sums = path.with_name("SHA256SUMS")
+    names = ("a", "b", "sub/c", "long")
+    sums.write_text("".join(f"{hashlib.sha256((root / it).read_bytes()).hexdigest()}  {it}\n" for it in names))
+    folder = path.with_name("outboards")
+    made = manifest.snapshot(root, path, against=sums, also=["sha256"], outboards=folder, min="20K")
+    assert made and (made.as_listed, made.unlisted, made.outboards, made.outboards_failed) == (4, 1, 1, None)
+    show = [sys.executable, "-m", "treewide", "manifest", "lines", "--algorithm", "sha256", path]
+    assert set(sums.read_text().splitlines()) < set(
+        subprocess.run(show, capture_output=True, text=True).stdout.splitlines()
+    )
+    # It says which bytes differ.
+    with open(root / "long", "r+b") as file:
+        file.seek(50_000)
+        file.write(b"!")
+    (finding,) = manifest.verify(path, root, outboards=folder, min=20_000).findings
+    assert finding.ranges == (treewide.outboard.Damage(49_152, 65_536, "bad"),) and "49152..65536" in finding.detail
+    match finding:
+        case manifest.Finding("long", "changed", ranges=(treewide.outboard.Damage(start, stop),)):
+            assert (start, stop) == (49_152, 65_536)
+        case _:
+            raise AssertionError(finding)
+    assert pickle.loads(pickle.dumps(finding)) == finding and hash(finding) and finding != "long"
+    with pytest.raises(AttributeError):
+        finding.path = "other"
+    # What an old list says otherwise is not recorded.
+    before = path.read_bytes()
+    with pytest.raises(manifest.ManifestError, match=r"tree\.b3: was not written.*not as listed: long") as caught:
+        manifest.snapshot(root, path, against=[sums])
+    (differs,) = caught.value.findings
+    assert (differs.path, differs.status) == ("long", "failed") and path.read_bytes() == before
+    sums.write_text("nonsense\n")
+    with pytest.raises(manifest.ManifestError, match="names no file with a digest; the list cannot be relied on"):
+        manifest.snapshot(root, path, against=sums)
+    with pytest.raises(ValueError, match="there is no algorithm"):
+        manifest.update(path, root, also=["crc32"])
+    with pytest.raises(NotADirectoryError):
+        manifest.verify(path, root, outboards=sums)
 
 
 def test_what_is_wrong_is_said(tree):

@@ -58,7 +58,7 @@ def test_leaves_are_any_digests():
     for index in (3, -1, 2**62):
         with pytest.raises(IndexError, match="there are 3"):
             tree.proof(index)
-    with pytest.raises(ValueError, match="a root has 32 bytes"):
+    with pytest.raises(ValueError, match="root has 32 bytes"):
         verify_proof(leaves[0], 0, tree.proof(0), root=b"short", leaves=3)
     with pytest.raises(TypeError):
         verify_proof("text", 0, tree.proof(0), root=tree.root, leaves=3)

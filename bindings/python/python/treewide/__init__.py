@@ -1,13 +1,16 @@
 """BLAKE3 of bytes, arrays, batches and files."""
 
 from treewide._async import hash_file_async
-from treewide._check import CheckFinding, CheckReport, MalformedLine, check
 from treewide._treewide import (
     AUTO,
+    CheckFinding,
+    CheckReport,
     Digests,
+    MalformedLine,
     MerkleTree,
     __version__,
     blake3,
+    check,
     digest,
     digests,
     hash_file,

@@ -4,14 +4,25 @@ import re
 import sys
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
 else:
     from typing_extensions import Buffer
 
-__all__ = ["Buffer", "Bytes", "BytesDone", "FilesDone", "Path", "expected_bytes", "handle_of", "size_of"]
+__all__ = [
+    "Buffer",
+    "Bytes",
+    "BytesDone",
+    "Evidence",
+    "FilesDone",
+    "Path",
+    "Verdict",
+    "expected_bytes",
+    "handle_of",
+    "size_of",
+]
 
 _UNITS = {"": 0, "B": 0, "K": 10, "KIB": 10, "M": 20, "MIB": 20, "G": 30, "GIB": 30, "T": 40, "TIB": 40}
 
@@ -34,6 +45,28 @@ BytesDone: TypeAlias = Callable[[int], object]
 
 FilesDone: TypeAlias = Callable[[int, int], object]
 """Called with the numbers of files and bytes so far."""
+
+Verdict: TypeAlias = Literal[
+    "same",
+    "touched",
+    "changed",
+    "rot",
+    "suspect",
+    "replaced-type",
+    "moved",
+    "renamed",
+    "copied",
+    "added",
+    "removed",
+    "changing",
+    "unreadable",
+    "not-checkable",
+]
+"""The verdict on a path. `suspect`: other content with the same size and mtime, though ctime moved."""
+
+Evidence: TypeAlias = Literal["read", "metadata", "attested", "claimed"]
+"""How something is known. `read`: its content was read in this run. `metadata`: size, times and inode say so.
+`attested`: a store says so. `claimed`: a manifest says so."""
 
 
 def size_of(size: int | str) -> int:

@@ -1,25 +1,34 @@
 import sys
+from builtins import bytes as _bytes
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import GenericAlias
 from typing import Any, Final, Literal, Protocol, TypeAlias, final, overload
 
-from typing_extensions import TypeVar
+from typing_extensions import Self, TypeVar
 
-from treewide._arguments import Buffer, Bytes, BytesDone, FilesDone, Path
+from treewide._arguments import Buffer, Bytes, BytesDone, Evidence, FilesDone, Path, Verdict
 
 __all__ = [
     "AUTO",
+    "CheckFinding",
+    "CheckReport",
     "Clash",
+    "Damage",
     "DamageError",
     "Digests",
+    "Duplicates",
+    "Finding",
+    "Group",
+    "Made",
+    "MalformedLine",
     "ManifestError",
+    "Member",
     "MerkleTree",
+    "Missing",
+    "MissingFile",
     "Parts",
+    "Report",
     "__version__",
-    "_check",
-    "_diff",
-    "_digests",
-    "_dupes",
     "_gpu_devices",
     "_gpu_digest",
     "_gpu_hash_blocks",
@@ -27,8 +36,14 @@ __all__ = [
     "_gpu_hash_many_to",
     "_gpu_hash_parts",
     "_list_entries",
-    "_make",
-    "_missing",
+    "_manifest_diff",
+    "_manifest_digests",
+    "_manifest_dupes",
+    "_manifest_missing",
+    "_manifest_scrub",
+    "_manifest_snapshot",
+    "_manifest_update",
+    "_manifest_verify",
     "_outboard_create",
     "_outboard_places",
     "_outboard_read",
@@ -40,8 +55,8 @@ __all__ = [
     "_tensor_list",
     "_tensor_list_read",
     "_tensors",
-    "_verify",
     "blake3",
+    "check",
     "digest",
     "digests",
     "hash_file",
@@ -460,23 +475,117 @@ def digests(
     cannot be read, or becomes shorter while it is read.
     """
 
-def _check(
+_Status: TypeAlias = Literal["ok", "failed", "unreadable", "unverified", "missing", "skipped"]
+
+class CheckFinding:
+    """A listed file, an object of a store, or a directory that is not a store, and the verdict on it.
+
+    Or a list that is `unverified`: by it nothing was, or a line of it makes the check fail.
+
+    - `ok`: it has the digest.
+    - `failed`: it has not, or is wrong in another way.
+    - `unreadable`: it could not be read. So is a listed file that does not exist, without `ignore_missing`.
+    - `unverified`: there is no digest to verify it by, or no name to look for; or it is not a store.
+    - `missing`: a listed file that does not exist, with `ignore_missing`; or an object that a store names and has not.
+    - `skipped`: it is in the place of an object of a store, and cannot be checked.
+    """
+
+    #: The path. Names that are not UTF-8 are as `os.fsdecode` makes them.
+    path: str
+    status: _Status
+    #: The digest that was found. `None` if none was.
+    digest: _bytes | None
+    #: The one that it should have. `None` if there is none.
+    expected: _bytes | None
+    #: By which it has the digest, or should have it. `None` if none is known.
+    algorithm: str | None
+    #: How the algorithm is known. `option`: by `algorithm=`. `length`: by that of the digest.
+    by: Literal["tag", "option", "list-name", "length", "store"] | None
+    #: Its length. `None` if it was not read.
+    bytes: int | None
+    #: The length that it should have. `None` if that is not known.
+    expected_bytes: int | None
+    #: Why it is not `ok`. `None` if nothing more can be said.
+    error: str | None
+    #: The kind of the store that it is in.
+    store: str | None
+
+class MalformedLine:
+    """A line of a list that cannot be used."""
+
+    list: str
+    #: Counted from 1.
+    number: int
+    error: str
+
+class CheckReport:
+    """How a check ended. It is true exactly where `treewide check` ends with exit code 0."""
+
+    #: All findings except for `ok`, in the order of the lists and stores; with `verbose`, those too. A file for which a
+    #: list has several digests may have a finding for each.
+    findings: tuple[CheckFinding, ...]
+    #: Lines that cannot be used: those with a digest, the last one if it is cut off, and the first 1,000 others of each
+    #: list.
+    malformed: tuple[MalformedLine, ...]
+    #: The number of files and objects with each status. A file with several digests counts once.
+    counts: dict[_Status, int]
+    #: The number of lines without a digest that cannot be used.
+    malformed_count: int
+    #: Text about each list and store as a whole, and in the end about all lists.
+    messages: tuple[str, ...]
+    #: Whether it is known of everything if it is as recorded. It is not if something could not be read or verified, or
+    #: nothing was.
+    is_certain: bool
+    #: Whether something is not as recorded, or missing.
+    differs: bool
+
+    def __bool__(self) -> bool:
+        """Whether everything is as recorded: something was verified, nothing differs, and that is certain."""
+
+def check(
     paths: Path | Iterable[Path],
     /,
     *,
-    algorithm: str | None,
-    strong: bool,
-    strict: bool,
-    ignore_missing: bool,
-    store: str | None,
-    recursive: bool,
-    verbose: bool,
-    key: Bytes | None,
-    derive_key_context: str | None,
-    length: int | None,
-    threads: int,
-    progress: FilesDone | None,
-) -> tuple[Any, ...]: ...
+    algorithm: str | None = None,
+    strong: bool = False,
+    strict: bool = False,
+    ignore_missing: bool = False,
+    store: str | None = None,
+    recursive: bool = False,
+    verbose: bool = False,
+    key: Bytes | None = None,
+    derive_key_context: str | None = None,
+    length: int | None = None,
+    threads: int = 1,
+    progress: FilesDone | None = None,
+) -> CheckReport:
+    """Check files against lists of their digests, and stores whose files are named by digests.
+
+    `paths` is a list such as `SHA256SUMS`, a directory with a store such as `~/.ollama/models`, or several of them. The
+    result is true if everything is as recorded, and something was verified: exactly where `treewide check` ends with
+    exit code 0. `docs/check.md` has the forms of lists and the kinds of stores, which are recognised. As in the command
+    line, names in lists are relative to the current directory, with a few exceptions. `-` is not standard input.
+
+    - `algorithm`: that of lines that do not name one, such as `"sha256"`. By default the list's name says it, or the
+      length of the digest.
+    - `strong`: MD5, SHA-1 and CRC-32 are refused.
+    - `strict`: malformed lines are failures, and so is what was skipped in stores.
+    - `ignore_missing`: files that do not exist are passed over, if at least one does.
+    - `store`: only stores of this kind, such as `"ollama"`.
+    - `recursive`: every store below a directory.
+    - `verbose`: findings that are `ok` are kept. Otherwise they are only counted, because a store may have millions of
+      objects, and a finding takes about 1 KB.
+    - `key`, `derive_key_context`, `length`: those of the list's BLAKE3 digests. By default, they may have any length
+      from 32 bytes on.
+
+    `progress` is called about 20 times a second with the numbers of files and bytes so far. An exception that it
+    raises, or Ctrl-C, ends the check; while a list that is a pipe is waited for, only once its next line is there.
+
+    Raises `OSError` that names a list if it cannot be read to its end, or one of `paths` if it does not exist;
+    `ValueError` for an unknown name, which lists the known ones, and for options that do not fit. A listed file
+    or an object that cannot be read is a finding.
+    """
+
 def _run_program(arguments: Sequence[str], closed: Sequence[bool]) -> int:
     """Run the program `treewide`, and return its exit code. Only for `treewide.__main__`."""
 
@@ -540,57 +649,354 @@ def _tensor_compare(
 class ManifestError(ValueError):
     """A manifest that cannot be used: it is damaged, or not the one that was expected."""
 
-def _verify(
+    #: Where `against` ends a run: the files that are not as listed.
+    findings: tuple[CheckFinding, ...]
+
+class Finding:
+    """A path and the verdict on it. Every path has one."""
+
+    #: The path below the root, with `/`. Names that are not UTF-8 are as `os.fsdecode` makes them.
+    path: str
+    verdict: Verdict
+    #: What it is, or was if it is gone: `file`, `link`, `directory`, `pipe`, `socket`, `device` or `something`.
+    type: str
+    #: The path from which it was moved, copied or renamed.
+    other: str | None
+    #: Anything else about it. Empty if there is nothing.
+    detail: str
+    #: How it is known. `None` where nothing is.
+    evidence: Evidence | None
+    #: The bytes that are not as recorded, if `outboards` say which: the first 100 ranges.
+    ranges: tuple[Damage, ...] | None
+
+class Report:
+    """How a comparison ended."""
+
+    #: All findings except for `same`. Removed and added paths come last.
+    findings: tuple[Finding, ...]
+    #: The number of paths with each verdict. They add up to the number of paths.
+    counts: dict[Verdict, int]
+    #: The number of files that are as recorded, by evidence. Only what was `read` was verified.
+    known_by: dict[Evidence, int]
+    files_read: int
+    bytes_read: int
+    #: Files whose content was not read, because their size, times and inode are as recorded.
+    files_unread: int
+    bytes_unread: int
+    #: Files that an interrupted run had read.
+    files_resumed: int
+    #: Files whose content differs, and whose old digests the new manifest keeps.
+    files_kept: int
+    #: Paths that `only` left out.
+    skipped: int
+    #: Files in the tree that a killed run left behind. They are not covered.
+    leftovers: int
+    #: Paths that the manifest before this one had, and that are there and left out by the rules of the new one.
+    uncovered: int
+    #: What is wrong with the index, so that every file was read, and links and modes could not be compared.
+    damage: str | None
+    #: Nothing was recorded, and no index says that this is so; or a glob of `only` matches nothing.
+    nothing_checked: bool
+    #: Extended attributes `trusted.*` are covered, and this process cannot see them.
+    trusted_unseen: bool
+    #: Rules of exclusion that matched nothing.
+    idle_rules: list[str]
+    #: Globs of `accept_rot` that match no file that is `rot` or `suspect`.
+    idle_accepts: list[str]
+    #: What the manifest that was replaced had, and the new one has not, such as `permission bits`.
+    dropped: list[str]
+    #: Whether it is known of every path if it differs.
+    is_certain: bool
+    #: Whether the tree differs from the record.
+    differs: bool
+    _summary: str
+
+    def __bool__(self) -> bool:
+        """Whether everything is as recorded: nothing differs, and that is certain."""
+
+class Made(Report):
+    """The outcome of each path, and the manifest that was written. `snapshot` counts paths as added, and lists none."""
+
+    total_files: int
+    total_bytes: int
+    #: The BLAKE3 digest of the list `X.b3`: what is signed. `verify(expected=)` takes it as well.
+    list_digest: bytes
+    #: The digest of the manifest: names, contents, links, modes, attributes and rules. The same on every machine, and
+    #: what `verify(expected=)` takes. The command line prints it.
+    digest: bytes
+    #: With `against`: files that have all listed digests, and files that no list names.
+    as_listed: int
+    unlisted: int
+    #: Outboards that were written.
+    outboards: int
+    #: Why one could not be written. After that no other was; `update` makes them.
+    outboards_failed: str | None
+
+    def __bool__(self) -> bool:
+        """Whether the manifest says what every file is: all could be read, no old digest stays, no outboard failed."""
+
+class Member:
+    """A file or a folder in a group."""
+
+    #: Its path; below the operand where the directory of that is not here.
+    path: str
+    #: The operand that has it.
+    operand: str
+    #: The evidence of its content. `None` for folders.
+    evidence: Evidence | None
+    #: If it is another name of a file before it (a hard link): the path of that.
+    link_of: str | None
+
+class Group:
+    """Files with the same content, folders that are equal, or two folders that are similar."""
+
+    kind: Literal["files", "folders", "similar"]
+    #: The digest of the content; of folders, of names and contents below them. `None` for similar folders.
+    digest: bytes | None
+    #: Bytes of one member; of similar folders, the bytes that both have. `None` if no operand says it.
+    size: int | None
+    #: Files of one member. `None` for similar folders.
+    files: int | None
+    #: Of similar folders, the percentage of the larger one that they share.
+    percent: int | None
+    #: The bytes that become free if one member stays. `None` if no operand says how long the files are.
+    reclaimable: int | None
+    members: tuple[Member, ...]
+
+class Duplicates:
+    """Groups, most reclaimable bytes first."""
+
+    groups: tuple[Group, ...]
+    file_groups: int
+    folder_groups: int
+    similar: int
+    #: Files that could go.
+    redundant: int
+    #: The bytes that would become free.
+    reclaimable: int
+    #: Names of files that have another name: hard links.
+    links: int
+    files_read: int
+    bytes_read: int
+    #: With `verify`: files that are not as recorded, and why.
+    changed: list[tuple[str, str]]
+    #: What could not be read, and why.
+    unreadable: list[tuple[str, str]]
+
+    def to_arrow(self) -> Any:
+        """Return a table of pyarrow with a row for each member of each group."""
+
+class MissingFile:
+    """A file whose content no other operand has."""
+
+    path: str
+    #: `None` if its size alone shows that no other has it.
+    digest: bytes | None
+    size: int | None
+    evidence: Evidence
+
+class Missing:
+    """Files whose content no other operand has, by their names."""
+
+    files: tuple[MissingFile, ...]
+    #: Files of the first operand.
+    total_files: int
+    #: Names in other operands that lead to files of the first. They do not count.
+    not_counted: int
+    files_read: int
+    bytes_read: int
+    #: What could not be read, and why.
+    unreadable: list[tuple[str, str]]
+
+    def __bool__(self) -> bool:
+        """Whether anything is missing, or may be, as it could not be read."""
+
+    def to_arrow(self) -> Any:
+        """Return a table of pyarrow with a row for each file: path, digest, size, evidence."""
+
+def _manifest_snapshot(
+    directory: Path,
+    list: Path | None = None,
+    /,
+    *,
+    exclude: Iterable[str] = (),
+    hidden: bool = True,
+    follow: bool = False,
+    one_file_system: bool = False,
+    modes: bool = False,
+    xattrs: bool = False,
+    also: Iterable[str] = (),
+    against: Path | Iterable[Path] = (),
+    outboards: Path | None = None,
+    min: int | str | None = None,
+    index: bool = True,
+    allow_empty: bool = False,
+    accept_damage: bool = False,
+    resume: bool = True,
+    sync: bool = True,
+    threads: int = 1,
+    progress: FilesDone | None = None,
+) -> Made:
+    """Write a manifest of `directory` to `list`, and its index next to it.
+
+    Without `list`, the manifest of `photos` is `photos.b3`, next to the directory, which must not exist yet.
+
+    `exclude` has globs of paths to leave out: one without `/` matches a name at any depth (`*.tmp`), one with `/` a
+    path from the root on (`/a/b`, `a/**/b`), one that ends in `/` directories only. `hidden`, `follow`,
+    `one_file_system`, `modes` (permission bits) and `xattrs` (extended attributes with access lists, on Unix; those
+    named `trusted.*` only for the administrator) also say what is covered; the index records all of it. Without
+    `sync`, other programs' changes in mapped memory are not written to the disk first.
+
+    `also` has algorithms such as `"sha256"`, by which the index has a digest of each file too. `against` is a list of
+    any program, such as `SHA256SUMS`, or several: no manifest is written unless every file that they name is there and
+    as listed. Names are relative to `directory`. `outboards` is a folder that gets the outboard of each file of at
+    least `min` bytes, by default `"1G"`. All of that comes from the one reading.
+
+    `progress` is called about 20 times a second with the numbers of files and bytes so far; an exception that it raises
+    stops the run. The manifest appears at the end, all at once. A file that cannot be read is a finding. A run that was
+    stopped or killed is continued by the next one with the same `list`, which reads again what took the first second
+    only; with `resume=False`, everything.
+
+    Raises `OSError` that names a file if the manifest cannot be written; `ManifestError` if it would replace one of
+    another directory, or one whose files are gone or cannot be read, unless `allow_empty`; and if it would replace one
+    that is damaged, has an index while the new one has none, or has other digests of files that may have rotted since,
+    unless `accept_damage`; and, with `findings`, for files that are not as `against` lists them; `ValueError` for an
+    invalid glob, or an unknown algorithm.
+    """
+
+def _manifest_verify(
     list: Path,
     directory: Path,
     /,
     *,
-    quick: bool,
-    only: list[str],
-    expected: bytes | None,
-    threads: int,
-    progress: FilesDone | None,
-) -> tuple[Any, ...]: ...
-def _diff(old: Path, new: Path, /) -> tuple[Any, ...]: ...
-def _make(
-    old: Path | None,
+    quick: bool = False,
+    only: Iterable[str] = (),
+    expected: Bytes | str | None = None,
+    outboards: Path | None = None,
+    min: int | str | None = None,
+    threads: int = 1,
+    progress: FilesDone | None = None,
+) -> Report:
+    """Compare `directory` with its manifest. The result is true if everything is as recorded.
+
+    Every file is read. With `quick`, only files whose size, times, inode or device are not those recorded are; the
+    others are counted in `files_unread`. `only` has globs of the paths to compare. `expected` is the digest that you
+    trust (`Made.digest` or `Made.list_digest`), as bytes or hexadecimal digits. A manifest with another one is not
+    compared. `outboards` and `min` are those of `snapshot`: `ranges` of a finding then says which bytes differ.
+    `progress` is that of `snapshot`.
+
+    Raises `ManifestError` if the list is damaged or not the one expected; `OSError` if it or the directory cannot be
+    read. A file that cannot be read is a finding.
+    """
+
+def _manifest_update(
+    list: Path,
     directory: Path,
-    output: Path,
     /,
     *,
-    rules: tuple[list[str], bool, bool, bool, bool, bool] | None,
-    index: bool,
-    full: bool,
-    scrub: str | None,
-    accepted: tuple[list[str], bool, bool, str | None],
-    resume: bool,
-    sync: bool,
-    threads: int,
-    progress: FilesDone | None,
-) -> tuple[Any, ...]: ...
-def _digests(list: Path, /) -> dict[str, bytes]: ...
-def _dupes(
-    operands: list[Path],
+    output: Path | None = None,
+    full: bool = False,
+    accept_rot: Iterable[str] = (),
+    also: Iterable[str] = (),
+    outboards: Path | None = None,
+    min: int | str | None = None,
+    allow_empty: bool = False,
+    accept_damage: bool = False,
+    max_removed: str | None = None,
+    resume: bool = True,
+    sync: bool = True,
+    threads: int = 1,
+    progress: FilesDone | None = None,
+) -> Made:
+    """Bring a manifest up to date, and read only what changed. What it covers stays as recorded.
+
+    With `output`, the new manifest is written there, and the old one stays. `full` reads every file. A file whose
+    content changed although no program wrote to it is `rot`, and one whose size and mtime stayed the same is `suspect`.
+    Both keep their digests, unless a glob of `accept_rot` matches them. Algorithms of the old index are carried on.
+    `also`, `outboards`, `min`, `resume`, `sync` and `progress` are those of `snapshot`.
+
+    A manifest is never replaced by a worse one. Nothing is written if no recorded file is there, unless
+    `allow_empty`; if the index is damaged, unless `accept_damage`; if more files are gone than `max_removed` (`"10%"`,
+    `"1000"`). That raises `ManifestError`, as a damaged list does. Otherwise this raises what `snapshot` raises.
+    """
+
+def _manifest_scrub(
+    list: Path,
+    directory: Path,
     /,
     *,
-    empty: bool,
-    ignore_names: bool,
-    similar: int,
-    root: Path | None,
-    verify: str | None,
-    threads: int,
-    progress: FilesDone | None,
-) -> tuple[Any, ...]: ...
-def _missing(
+    budget: str = "5%",
+    also: Iterable[str] = (),
+    outboards: Path | None = None,
+    min: int | str | None = None,
+    allow_empty: bool = False,
+    max_removed: str | None = None,
+    resume: bool = True,
+    sync: bool = True,
+    threads: int = 1,
+    progress: FilesDone | None = None,
+) -> Made:
+    """Do what `update` does, and also read the files that were read longest ago.
+
+    `budget` says how much of all bytes that is: `"5%"` or `"200G"`. Run it each night: all files have their
+    turn, and rot is found. Raises what `update` raises.
+    """
+
+def _manifest_diff(old: Path, new: Path, /) -> Report:
+    """Compare two manifests. No file of either tree is needed.
+
+    Raises `ManifestError` if one is damaged, and `OSError` if one cannot be read.
+    """
+
+def _manifest_digests(list: Path, /) -> dict[str, bytes]:
+    """Return the BLAKE3 digest of each file in a manifest, by its path, in the order of the list.
+
+    Raises `ManifestError` if it is damaged, and `OSError` if it cannot be read.
+    """
+
+def _manifest_dupes(
+    *operands: Path,
+    empty: bool = False,
+    ignore_names: bool = False,
+    similar: int = 0,
+    root: Path | None = None,
+    verify: Literal["metadata", "read"] | None = None,
+    threads: int = 1,
+    progress: FilesDone | None = None,
+) -> Duplicates:
+    """Find files with the same content, and folders that are equal, in lists, manifests and directories.
+
+    Lists are believed, and no file is read. Of a directory, only files are read that could be the same, and that its
+    manifest `X.b3` next to it does not know. Nothing is changed.
+
+    - `empty`: empty files are also a group.
+    - `ignore_names`: folders are compared by the contents in them alone.
+    - `similar=80`: pairs of folders that share 80 % of the larger one's bytes are also groups.
+    - `root`: the directory that a list is of, or one that has it under the name of the list. Without it, it is `X` next
+      to `X.b3`.
+    - `verify`: files of lists are looked at first; with `"read"` all are read. Their folders are not: the files in them
+      are groups of their own.
+
+    Raises `ManifestError` if a list cannot be used, `ValueError` if two operands have the same files, and `OSError`.
+    """
+
+def _manifest_missing(
     first: Path,
-    others: list[Path],
     /,
-    *,
-    names: bool,
-    root: Path | None,
-    threads: int,
-    progress: FilesDone | None,
-) -> tuple[Any, ...]: ...
+    *others: Path,
+    names: bool = False,
+    root: Path | None = None,
+    threads: int = 1,
+    progress: FilesDone | None = None,
+) -> Missing:
+    """Find the files of `first` whose content none of the others has.
+
+    It may have any name there; with `names`, it must be under the same path. Each operand is a list, a manifest or a
+    directory. Of a directory, only files are read that another operand could have. `root` is as in `dupes`.
+
+    Raises `ManifestError` if a list cannot be used or `first` has no file, `ValueError` if an operand is named twice,
+    and `OSError`.
+    """
 
 # For `treewide.gpu`.
 def _gpu_devices() -> list[tuple[int, str, int | None, str | None]]: ...
@@ -613,6 +1019,17 @@ def _gpu_hash_blocks(
 ) -> None: ...
 
 # For `treewide.outboard`.
+class Damage:
+    """Bytes of a file that are not verified: whole groups, from `start` up to `stop`."""
+
+    start: int
+    stop: int
+    #: `bad`: they are not those of the digest. `unknown`: the outboard is broken above them, so nothing is known.
+    #: `extra`: they come after the end.
+    state: Literal["bad", "unknown", "extra"]
+
+    def __new__(cls, start: int, stop: int, state: Literal["bad", "unknown", "extra"]) -> Self: ...
+
 class DamageError(ValueError):
     """Bytes that are not verified: they are not those of the digest, or the outboard is broken."""
 
@@ -653,7 +1070,7 @@ def _outboard_verify(
     derive_key_context: str | None,
     threads: int,
     progress: BytesDone | None,
-) -> list[tuple[int, int, Literal["bad", "unknown", "extra"]]]: ...
+) -> list[Damage]: ...
 def _outboard_read(
     outboard: Path,
     path: Path,

@@ -8,7 +8,6 @@ of bao-tree and iroh (`.obao4`). `docs/outboards.md` says more.
 `"post"` for files that grow. Both must be those with which the outboard was made.
 """
 
-from dataclasses import dataclass as _dataclass
 from typing import Literal as _Literal, TypeAlias as _TypeAlias
 
 from treewide._arguments import (
@@ -18,7 +17,7 @@ from treewide._arguments import (
     expected_bytes as _expected_bytes,
     size_of as _size_of,
 )
-from treewide._treewide import DamageError, _outboard_create, _outboard_read, _outboard_verify
+from treewide._treewide import Damage, DamageError, _outboard_create, _outboard_read, _outboard_verify
 
 __all__ = ["Damage", "DamageError", "create", "read", "verify"]
 
@@ -26,17 +25,6 @@ _Order: _TypeAlias = _Literal["pre", "post"]
 
 #: The bytes of a group in the files of iroh.
 _IROH = 16384
-
-
-@_dataclass(frozen=True)
-class Damage:
-    """Bytes of a file that are not verified: whole groups, from `start` up to `stop`."""
-
-    start: int
-    stop: int
-    #: `bad`: they are not those of the digest. `unknown`: the outboard is broken above them, so nothing is known.
-    #: `extra`: they come after the end.
-    state: _Literal["bad", "unknown", "extra"]
 
 
 def create(
@@ -93,7 +81,7 @@ def verify(
 
     Raises `OSError` that names the file if one cannot be read.
     """
-    found = _outboard_verify(
+    return _outboard_verify(
         outboard,
         path,
         _expected_bytes(expected),
@@ -106,7 +94,6 @@ def verify(
         threads=threads,
         progress=progress,
     )
-    return [Damage(*it) for it in found]
 
 
 def read(

@@ -1,16 +1,19 @@
 //! Compares the files of a tree with the digests of lists, in the reading in which their BLAKE3 digests are found.
 
+use crate::error::Error;
 use crate::format::also::Also;
 use crate::format::name;
 use crate::run::judge::Read;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use treewide_digests::check::{Finding, Total};
-use treewide_digests::{Algorithm, Expected};
-use treewide_files::ErrorKind;
-use treewide_files::check::Verdict;
+use treewide_digests::{Algorithm, Expected, List, Reading};
+use treewide_files::check::{ListedFiles, Note, Verdict};
+use treewide_files::list::Lines;
+use treewide_files::name::{shown, shown_text};
+use treewide_files::{ErrorKind, Item, Source};
 
 /// Digests that the files of a tree should have.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +41,37 @@ impl Against {
     /// Adds a digest of the file with this [name](crate::record::Record::name).
     pub fn expect(&mut self, name: impl Into<Vec<u8>>, expected: Expected) {
         self.listed().entry(name.into()).or_default().push(expected);
+    }
+
+    /// The digests that lists of any program have of files in `dir`. Names are relative to `dir`, wherever the list is. `say` gets what is
+    /// wrong with a list. `None` if one cannot be relied on, because it seems to be cut off, names no file, or names one that is not in
+    /// `dir`.
+    ///
+    /// # Errors
+    /// If a list or `dir` cannot be read.
+    pub fn of_lists(
+        lists: impl IntoIterator<Item = (PathBuf, io::Result<Lines>)>,
+        dir: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Option<Self>, Error> {
+        let whole = dir.canonicalize().map_err(|error| Error::read(dir, error))?;
+        // With the links that the shell followed to the working directory.
+        let here = std::env::var_os("PWD").map(|it| PathBuf::from(it).join(dir));
+        let here = here.filter(|it| it.canonicalize().is_ok_and(|it| it == whole));
+        let dirs = [dir.to_owned(), whole].into_iter().chain(here).collect();
+        let mut reader = Reader { dirs, against: Self::new(), faults: 0, say };
+        let mut number = 0;
+        for (list, lines) in lists {
+            number += 1;
+            let lines = lines.map_err(|error| Error::read(&list, error))?;
+            reader.read(&list, lines)?;
+        }
+        if reader.faults > 0 {
+            let lists = if number == 1 { "the list" } else { "a list" };
+            (reader.say)(format!("{lists} cannot be relied on, so nothing was read or written"));
+            return Ok(None);
+        }
+        Ok(Some(reader.against))
     }
 
     fn listed(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Vec<Expected>>> {
@@ -129,5 +163,81 @@ impl Compared {
             });
         }
         self.differ.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    }
+}
+
+/// Reads lists.
+struct Reader<'a> {
+    /// A directory as it was named, without links, and as the shell shows it.
+    dirs: Vec<PathBuf>,
+    against: Against,
+    /// What makes a list unusable.
+    faults: u64,
+    say: &'a mut dyn FnMut(String),
+}
+
+impl Reader<'_> {
+    fn fault(&mut self, about: &str, cause: &str) {
+        self.faults += 1;
+        (self.say)(format!("{about}: {}", shown_text(cause)));
+    }
+
+    fn read(&mut self, path: &Path, lines: Lines) -> Result<(), Error> {
+        // Names that are relative to the list are so to the directory, unless the list is below it.
+        let in_dir = path.canonicalize().ok().filter(|it| it.starts_with(&self.dirs[1]));
+        let named = in_dir.unwrap_or_else(|| path.file_name().unwrap_or_default().into());
+        let list = List::new(&named, Reading::default());
+        let mut files = ListedFiles::new(lines, list, false).relative_to(&self.dirs[0]);
+        let (mut found, mut malformed) = (0, 0);
+        while let Some(item) = files.next() {
+            match item {
+                Item::File(file) => {
+                    found += 1;
+                    match self.name(&file.path) {
+                        Ok(name) => self.against.expect(name, file.about),
+                        Err(cause) => self.fault(&shown(&file.path), cause),
+                    }
+                }
+                Item::Note(Note::Settled { path, verdict, .. }) => {
+                    let cause = match verdict {
+                        Verdict::Unverified(cause) => cause,
+                        Verdict::Unreadable(cause) => cause.to_string(),
+                        _ => String::new(),
+                    };
+                    self.fault(&shown(&path), &cause);
+                }
+                Item::Note(Note::Malformed(line)) => match line.is_cut || line.has_digest {
+                    true => self.fault(&format!("{}:{}", shown(path), line.number), &line.cause),
+                    false => malformed += 1,
+                },
+                Item::Note(Note::Unreadable(error)) => return Err(Error::read(path, error)),
+            }
+        }
+        if malformed > 0 {
+            let lines = if malformed == 1 { "line" } else { "lines" };
+            (self.say)(format!("{}: {malformed} malformed {lines} passed over", shown(path)));
+        }
+        if found == 0 && self.faults == 0 {
+            self.fault(&shown(path), "names no file with a digest");
+        }
+        Ok(())
+    }
+
+    /// The name that the manifest has for this path.
+    fn name(&self, path: &Path) -> Result<Vec<u8>, &'static str> {
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err("is named as a directory");
+        }
+        let below = self.dirs.iter().find_map(|dir| path.strip_prefix(dir).ok());
+        let below = below.ok_or("is not in the directory, so that nothing compares it")?;
+        let mut name = Vec::new();
+        for part in below.components() {
+            match part {
+                Component::CurDir => continue,
+                Component::Normal(part) => name.extend([b"/", part.as_encoded_bytes()].concat()),
+                _ => return Err("has .. in its name; names are relative to the directory"),
+            }
+        }
+        Ok(name.split_off(1.min(name.len())))
     }
 }

@@ -9,15 +9,11 @@ use crate::shell::stdin::is_stdin;
 use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
 use crate::shell::wording::count;
-use anyhow::Context;
 use clap::Args;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use treewide_digests::check::Status;
-use treewide_digests::{List, Reading};
-use treewide_files::check::{ListedFiles, Malformed, Note, Verdict};
 use treewide_files::list::Lines;
-use treewide_files::name::{Listed, shown, shown_text};
-use treewide_files::{Item, Source};
+use treewide_files::name::{Listed, shown_text};
 use treewide_manifest::journal;
 use treewide_manifest::machine::{Against, Compared};
 
@@ -32,18 +28,6 @@ pub(super) struct AgainstArgs {
     against: Vec<PathBuf>,
 }
 
-/// A directory, by several paths, and the digests that its files should have.
-struct Reader<'a> {
-    program: Program,
-    dir: &'a Path,
-    whole: PathBuf,
-    /// The same with the links that the shell followed to the working directory.
-    shown: Option<PathBuf>,
-    against: Against,
-    /// What makes a list unusable.
-    faults: u64,
-}
-
 impl AgainstArgs {
     /// The lists.
     pub(super) fn lists(&self) -> &[PathBuf] {
@@ -52,101 +36,12 @@ impl AgainstArgs {
 
     /// The digests that lists have of files in `dir`. `None`, after messages, if a list cannot be relied on.
     pub(super) fn read(&self, program: Program, dir: &Path) -> anyhow::Result<Option<Against>> {
-        let whole = dir.canonicalize().with_context(|| format!("{}: cannot read", shown(dir)))?;
-        let here = std::env::var_os("PWD").map(PathBuf::from);
-        let shown =
-            here.map(|it| it.join(dir)).filter(|it| it.canonicalize().is_ok_and(|it| it == whole));
-        let mut reader = Reader { program, dir, whole, shown, against: Against::new(), faults: 0 };
-        self.against.iter().try_for_each(|list| reader.read(list))?;
-        if reader.faults > 0 {
-            let lists = if self.against.len() == 1 { "the list" } else { "a list" };
-            let text = format!("{lists} cannot be relied on, so nothing was read or written");
-            complain(program, &text);
-        }
-        Ok((reader.faults == 0).then_some(reader.against))
-    }
-}
-
-impl Reader<'_> {
-    fn fault(&mut self, about: &str, cause: &str) {
-        self.faults += 1;
-        complain(self.program, &format!("{about}: {}", shown_text(cause)));
-    }
-
-    fn read(&mut self, path: &Path) -> anyhow::Result<()> {
-        let at_list = || format!("{}: cannot read", shown(path));
-        let lines = match is_stdin(path) {
-            true => Lines::new(std::io::stdin(), true),
-            false => Lines::open(path),
+        let lines = |list: &PathBuf| match is_stdin(list) {
+            true => (list.clone(), Lines::new(std::io::stdin(), true)),
+            false => (list.clone(), Lines::open(list)),
         };
-        let lines = lines.with_context(at_list)?;
-        // Names that are relative to the list are so to the directory, unless the list is below it.
-        let in_dir = path.canonicalize().ok().filter(|it| it.starts_with(&self.whole));
-        let named = in_dir.unwrap_or_else(|| path.file_name().unwrap_or_default().into());
-        let list = List::new(&named, Reading::default());
-        let mut files = ListedFiles::new(lines, list, false).relative_to(self.dir);
-        let (mut found, mut malformed) = (0, 0);
-        while let Some(item) = files.next() {
-            match item {
-                Item::File(file) => {
-                    found += 1;
-                    match self.name(&file.path) {
-                        Ok(name) => self.against.expect(name, file.about),
-                        Err(cause) => self.fault(&shown(&file.path), cause),
-                    }
-                }
-                Item::Note(Note::Settled { path, verdict, .. }) => {
-                    let cause = match verdict {
-                        Verdict::Unverified(cause) => cause,
-                        Verdict::Unreadable(cause) => cause.to_string(),
-                        _ => String::new(),
-                    };
-                    self.fault(&shown(&path), &cause);
-                }
-                Item::Note(Note::Malformed(Malformed {
-                    number,
-                    cause,
-                    is_cut,
-                    has_digest,
-                    ..
-                })) => match is_cut || has_digest {
-                    true => self.fault(&format!("{}:{number}", shown(path)), &cause),
-                    false => malformed += 1,
-                },
-                Item::Note(Note::Unreadable(error)) => {
-                    return Err(error).with_context(at_list);
-                }
-            }
-        }
-        if malformed > 0 {
-            let lines = count(malformed, "malformed line");
-            complain(self.program, &format!("{}: {lines} passed over", shown(path)));
-        }
-        if found == 0 && self.faults == 0 {
-            self.fault(&shown(path), "names no file with a digest");
-        }
-        Ok(())
-    }
-
-    /// The name that the manifest has for this path.
-    fn name(&self, path: &Path) -> Result<Vec<u8>, &'static str> {
-        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-            return Err("is named as a directory");
-        }
-        // As it was named, without links, and as the shell shows it.
-        let dirs = [Some(self.dir.to_owned()), Some(self.whole.clone()), self.shown.clone()];
-        let below = dirs.iter().flatten().find_map(|dir| path.strip_prefix(dir).ok());
-        let mut name = Vec::new();
-        for part in
-            below.ok_or("is not in the directory, so that nothing compares it")?.components()
-        {
-            match part {
-                Component::CurDir => continue,
-                Component::Normal(part) => name.extend([b"/", part.as_encoded_bytes()].concat()),
-                _ => return Err("has .. in its name; names are relative to the directory"),
-            }
-        }
-        Ok(name.split_off(1.min(name.len())))
+        let say = &mut |text: String| complain(program, &text);
+        Ok(Against::of_lists(self.against.iter().map(lines), dir, say)?)
     }
 }
 
