@@ -23,7 +23,11 @@ ONLINE = "https://github.com/treewide/treewide/blob/main/"
 CRATES = ["treewide", "treewide-files", "treewide-digests", "treewide-manifest", "treewide-tensors", "treewide-gpu"]
 
 # Pages of the book that have their place elsewhere in the repository.
-PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}
+PAGES = {
+    "README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md",
+    "crates/treewide/README.md": "crate.md", "bindings/python/README.md": "python.md", "bindings/c/README.md": "c.md",
+    "bindings/js/README.md": "javascript.md", "bindings/swift/README.md": "swift.md", "dev/bench/README.md": "benchmarking.md",
+}
 
 CODE = re.compile(r"^( *)(```|~~~).*?^\1\2[^\n]*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(\]\(|\]: |src=\"|srcset=\")([^)\s\"]+)")
@@ -88,7 +92,6 @@ def book(interfaces):
         lines = [f"- [{name}](api/{link})\n" for name, link in interfaces.items()]
         (source / "interfaces.md").write_text("# Interfaces\n\nEvery public item, with its errors and an example:\n\n" + "".join(lines))
         summary += "- [Interfaces](interfaces.md)\n"
-    summary += "".join(f"- [{it.removesuffix('.md').capitalize()}]({it})\n" for it in list(PAGES.values())[1:])
     (source / "SUMMARY.md").write_text(summary)
     shutil.rmtree(SITE, ignore_errors=True)
     run("mdbook", "build", "--dest-dir", SITE, WORK)

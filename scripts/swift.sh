@@ -131,12 +131,12 @@ package() {
 readme() {
     local folder=$target/readme readme=bindings/swift/README.md
     rm -rf "$folder" && mkdir -p "$folder/Sources/hello"
-    block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/ { /^\`\`\`/!p }" $readme; }
+    # block LANGUAGE NUMBER
+    block() { awk -v mark="\`\`\`$1" -v number="$2" '/^```/ { inside = $0 == mark && ++count == number; next } inside' $readme; }
     # This script may have another folder than target.
-    eval "$(block sh | sed "s|\$PWD/target/swift|$target|")"
-    # The first block is the package, the second the program.
-    block swift | sed "s|…/|$PWD/|; /^)$/q" >"$folder/Package.swift"
-    block swift | sed '1,/^)$/d' >"$folder/Sources/hello/main.swift"
+    eval "$(block sh 1 | sed "s|\$PWD/target/swift|$target|")"
+    block swift 1 | sed "s|…/|$PWD/|" >"$folder/Package.swift"
+    block swift 2 >"$folder/Sources/hello/main.swift"
     here=$folder
     step with_swift swift run | tee "$folder/printed"
     [[ $(wc -l <"$folder/printed") == 2 && $(head -1 "$folder/printed") == "$ALL_AT_ONCE" ]]

@@ -1,4 +1,4 @@
-// Measures the package and its peers, and prints samples, which `treewide-bench report` judges (`docs/benchmarking.md`):
+// Measures the package and its peers, and prints samples, which `treewide-bench report` judges (`dev/bench/README.md`):
 //
 //   node bench/bench.mjs [node|chromium|size]... | treewide-bench report -
 //

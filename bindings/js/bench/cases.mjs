@@ -32,7 +32,7 @@ function bytes(length) {
 }
 
 /**
- * Lines of samples (`docs/benchmarking.md#samples-of-other-programs`) of a row: all engines take turns, and a sample is as many calls
+ * Lines of samples (`dev/bench/README.md#samples-of-other-programs`) of a row: all engines take turns, and a sample is as many calls
  * as the fastest makes in about `each` milliseconds. `bars` are the least ratios to the first engine.
  */
 async function row(name, bytes, engines, { rounds, each }, bars = () => undefined) {

@@ -46,18 +46,16 @@ describe("package", () => {
     assert.ok(length > 10_000 && length <= 30_000, `${length} bytes`);
   });
 
-  for (const document of ["README.md", "../../docs/javascript.md"]) {
-    test(`the examples of ${document} run`, (t) => {
-      const all = examples(document);
-      assert.ok(all.length > 0);
-      all.forEach((code, index) => {
-        const path = join(project.folder, `example-${index}.mjs`);
-        writeFileSync(path, code);
-        run(process.execPath, [path], { cwd: project.folder });
-      });
-      t.diagnostic(`${document}: ${all.length} cases`);
+  test("the examples of README.md run", (t) => {
+    const all = examples("README.md");
+    assert.ok(all.length > 8);
+    all.forEach((code, index) => {
+      const path = join(project.folder, `example-${index}.mjs`);
+      writeFileSync(path, code);
+      run(process.execPath, [path], { cwd: project.folder });
     });
-  }
+    t.diagnostic(`${all.length} cases`);
+  });
 
   test("a build without the target or without Rust says what to install", () => {
     const bin = join(project.folder, "bin");

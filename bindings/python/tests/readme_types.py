@@ -1,4 +1,4 @@
-"""Prints the examples of README.md as a module, for type checkers: readme_types.py >FILE."""
+"""Prints the examples of README.md before its recipes as a module, for type checkers: readme_types.py >FILE."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,8 @@ at: int
 """
 
 readme = Path(__file__).parents[1] / "README.md"
-blocks = re.findall(r"^```python\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+text = readme.read_text(encoding="utf-8").partition("\n## Recipes\n")[0]
+blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 assert len(blocks) >= 2, "README.md has fewer examples than it had"
 print(PRELUDE)
 for number, block in enumerate(blocks):

@@ -1,4 +1,4 @@
-"""The adapters of docs/engines.md on stand-ins: weights that are cut and fused as the programs do it."""
+"""The adapters of docs/tensors.md on stand-ins: weights that are cut and fused as the programs do it."""
 
 import re
 import sys
@@ -11,10 +11,11 @@ from treewide.tensors import Different, TensorDigest, merge, read_list
 
 np = pytest.importorskip("numpy", reason="numpy is not installed")
 
-TEXT = (Path(__file__).parents[3] / "docs/engines.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs/tensors.md").read_text(encoding="utf-8")
+TEXT = TEXT.partition("\n## Engines and trainers\n")[2].partition("\n## ")[0]
 DOCUMENT: dict = {}
 for block in re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE):
-    exec(compile(block, "docs/engines.md", "exec"), DOCUMENT)
+    exec(compile(block, "docs/tensors.md", "exec"), DOCUMENT)
 
 HEAD, HIDDEN, INNER, LAYERS, WORDS = 10, 130, 96, 2, 77
 

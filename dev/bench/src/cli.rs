@@ -16,7 +16,7 @@ Environment:
 
 /// Measures treewide against other hashing libraries, alternately, with confidence intervals.
 ///
-/// Engines are written `ENGINE[:KERNEL][@THREADS]`: treewide, treewide:avx2, blake3@2. docs/benchmarking.md
+/// Engines are written `ENGINE[:KERNEL][@THREADS]`: treewide, treewide:avx2, blake3@2. dev/bench/README.md
 /// says what each timing class includes.
 #[derive(Parser)]
 #[command(version, max_term_width = 100, after_help = ENVIRONMENT)]

@@ -2,7 +2,7 @@
 //! reports that can be checked.
 //!
 //! `main` parses the command line, runs the command and turns the result into an exit code. `command/` has a file for
-//! each command, and `measure.rs` has what they share. `docs/benchmarking.md` says what is timed in each class, and what
+//! each command, and `measure.rs` has what they share. `dev/bench/README.md` says what is timed in each class, and what
 //! the numbers mean.
 
 use std::process::ExitCode;

@@ -129,7 +129,7 @@ pub(crate) enum Family {
 pub(crate) struct Row {
     /// Unique in the report.
     pub(crate) id: String,
-    /// The timing class, of `docs/benchmarking.md`.
+    /// The timing class, of `dev/bench/README.md`.
     pub(crate) class: String,
     pub(crate) work: Work,
     pub(crate) varies: Varies,

@@ -218,7 +218,7 @@ impl fmt::Display for Shape {
 }
 
 impl Work {
-    /// The timing class of `docs/benchmarking.md`.
+    /// The timing class of `dev/bench/README.md`.
     pub(crate) fn class(&self) -> &'static str {
         match self {
             Self::Input { feed: Feed::OneShot, .. } => "one-shot",

@@ -356,7 +356,7 @@ fn a_kernel_that_is_not_there_is_told() {
 /// As harnesses of other languages print them.
 #[test]
 fn samples_of_other_programs_are_judged() {
-    let document = include_str!("../../../docs/benchmarking.md");
+    let document = include_str!("../README.md");
     let example = document.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("good.jsonl"), example).unwrap();

@@ -1,4 +1,4 @@
-//! Samples as `treewide-bench report` reads them: docs/benchmarking.md.
+//! Samples as `treewide-bench report` reads them: dev/bench/README.md.
 
 /// Prints a line that is shown above the tables.
 pub(crate) fn about(text: &str) {

@@ -3,7 +3,7 @@ import Foundation
 
 /// Standard BLAKE3 digests: of one input, of many, with a key, and derived keys.
 ///
-/// `docs/swift.md` says which names are those of BLAKE3Swift. ``Hasher`` takes an input in pieces, ``BLAKE3File`` hashes
+/// `bindings/swift/README.md` says which names are those of BLAKE3Swift. ``Hasher`` takes an input in pieces, ``BLAKE3File`` hashes
 /// files.
 public enum BLAKE3 {
     /// Bytes of a digest.

@@ -256,7 +256,7 @@ impl Opened {
             window: limits.max_storage_buffer_binding_size.min(u64::from(u32::MAX)) / 16 * 16,
             alignment: alignment.max(16),
             most_tiles: limits.max_compute_workgroups_per_dimension,
-            // Workgroups of WGSL cannot wait for each other's stores: see docs/gpu.md.
+            // Workgroups of WGSL cannot wait for each other's stores: see README.md.
             one_launch: 0,
             most_in_one_launch: 0,
         };

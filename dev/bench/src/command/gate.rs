@@ -1,5 +1,5 @@
 //! Measures bars: rows that must be at least `at_least` times as fast as another engine.
-//! The section Gates of docs/benchmarking.md is the reference of their files.
+//! The section Gates of dev/bench/README.md is the reference of their files.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -235,7 +235,7 @@ mod tests {
 
     /// The section about gates.
     fn reference() -> String {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/benchmarking.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
         let text = std::fs::read_to_string(path).unwrap();
         text.split("\n## ").find(|it| it.starts_with("Gates\n")).unwrap().to_owned()
     }

@@ -20,7 +20,7 @@ const ENOUGH: u32 = 4;
 
 /// Tiles for each multiprocessor up to which an input that is alone is hashed by one launch: one for
 /// each of its schedulers. With more of them launches are a small part of the time, and warps hide each
-/// other's loads. Estimated, not measured: docs/gpu.md has the reasons.
+/// other's loads. Estimated, not measured: README.md has the reasons.
 pub(super) const WHOLE: u64 = 4;
 
 /// Bytes of counters for an input that is hashed by one launch, and the most tiles that they serve.
