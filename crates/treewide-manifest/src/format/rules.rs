@@ -1,9 +1,7 @@
 //! Which paths below a root a manifest covers, and what of them.
 
 use crate::error::Error;
-use crate::format::name;
 use crate::format::xattrs::Xattrs;
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,10 +63,16 @@ impl Rules {
 /// A set of globs, ready to match.
 #[derive(Clone, Debug, Default)]
 pub struct Globs {
-    set: GlobSet,
-    /// Of each, whether it is for directories only.
-    directories: Vec<bool>,
+    patterns: Vec<Pattern>,
     texts: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Pattern {
+    /// As `fast_glob` reads it, for whole paths.
+    text: String,
+    /// Whether it matches directories only.
+    directories: bool,
 }
 
 impl Globs {
@@ -77,42 +81,52 @@ impl Globs {
     /// # Errors
     /// If one cannot be parsed.
     pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, Error> {
-        let (mut set, mut directories) = (GlobSetBuilder::new(), Vec::new());
-        let wrong = |glob: &str, cause: &dyn std::fmt::Display| {
-            Error::usage(format!("glob {glob:?} cannot be used: {cause}"))
-        };
-        for glob in globs {
+        let pattern = |glob: &S| {
             let glob = glob.as_ref();
+            let wrong = |cause: &dyn std::fmt::Display| {
+                Error::usage(format!("glob {glob:?} cannot be used: {cause}"))
+            };
             // `./a`, `a//b` and `a/./b` are written by hand, and mean what the same paths mean.
             let parts: Vec<&str> = glob.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
             if parts.is_empty() {
-                return Err(wrong(glob, &"it matches nothing, or everything"));
+                return Err(wrong(&"it matches nothing, or everything"));
             }
             if parts.contains(&"..") {
-                return Err(wrong(glob, &"it leads out of the directory by `..`"));
+                return Err(wrong(&"it leads out of the directory by `..`"));
             }
             let is_anchored = parts.len() > 1 || glob.starts_with('/') || glob.starts_with("./");
             let path = parts.join("/");
-            let pattern = if is_anchored { path } else { format!("**/{path}") };
-            let built = GlobBuilder::new(&pattern).literal_separator(true).build();
-            set.add(built.map_err(|error| wrong(glob, error.kind()))?);
-            directories.push(glob.ends_with('/'));
-        }
-        let set = set.build().map_err(|error| Error::usage(format!("globs: {error}")))?;
+            // A name may begin with `!`, which would negate the pattern.
+            let text = match is_anchored {
+                true if path.starts_with('!') => format!("\\{path}"),
+                true => path,
+                false => format!("**/{path}"),
+            };
+            fast_glob::validate(&text).map_err(|error| wrong(&error))?;
+            Ok(Pattern { text, directories: glob.ends_with('/') })
+        };
+        let patterns = globs.iter().map(pattern).collect::<Result<_, _>>()?;
         let texts = globs.iter().map(|glob| glob.as_ref().to_owned()).collect();
-        Ok(Self { set, directories, texts })
+        Ok(Self { patterns, texts })
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.directories.is_empty()
+        self.patterns.is_empty()
+    }
+
+    /// The indices of the globs that match this path itself.
+    fn matching(&self, name: &[u8], is_directory: bool) -> impl Iterator<Item = usize> {
+        let patterns = self.patterns.iter().enumerate();
+        let fits = move |it: &Pattern| {
+            (is_directory || !it.directories) && fast_glob::glob_match(&it.text, name)
+        };
+        patterns.filter(move |(_, it)| fits(it)).map(|(index, _)| index)
     }
 
     /// Whether one of them matches this path itself.
     pub fn matches(&self, name: &[u8], is_directory: bool) -> bool {
-        let matches = || self.set.matches(name::path(name));
-        !self.is_empty()
-            && matches().into_iter().any(|index| is_directory || !self.directories[index])
+        self.matching(name, is_directory).next().is_some()
     }
 
     /// As [`matches`](Self::matches), and notes in `seen`, which has a place for each, which of them match.
@@ -122,9 +136,7 @@ impl Globs {
         is_directory: bool,
         seen: &[AtomicBool],
     ) -> bool {
-        let found = self.set.matches(name::path(name));
-        let found = found.into_iter().filter(|index| is_directory || !self.directories[*index]);
-        found.fold(false, |_, index| {
+        self.matching(name, is_directory).fold(false, |_, index| {
             seen[index].store(true, Ordering::Relaxed);
             true
         })
@@ -132,12 +144,8 @@ impl Globs {
 
     /// Notes in `found`, which has a place for each, which of them match this path or a directory that it is in.
     pub(crate) fn note(&self, name: &[u8], is_directory: bool, found: &mut [bool]) {
-        let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let folders = slashes.map(|(at, _)| (&name[..at], true));
-        for (part, is_directory) in folders.chain([(name, is_directory)]) {
-            for index in self.set.matches(name::path(part)) {
-                found[index] |= is_directory || !self.directories[index];
-            }
+        for (part, is_directory) in parts(name, is_directory) {
+            self.matching(part, is_directory).for_each(|index| found[index] = true);
         }
     }
 
@@ -148,13 +156,15 @@ impl Globs {
 
     /// Whether one of them matches this path or a directory that it is in.
     pub fn cover(&self, name: &[u8], is_directory: bool) -> bool {
-        if self.is_empty() {
-            return false;
-        }
-        let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        slashes.into_iter().any(|(at, _)| self.matches(&name[..at], true))
-            || self.matches(name, is_directory)
+        !self.is_empty()
+            && parts(name, is_directory).any(|(part, folder)| self.matches(part, folder))
     }
+}
+
+/// The directories that this path is in, from the root on, then the path itself, each with whether it is a directory.
+fn parts(name: &[u8], is_directory: bool) -> impl Iterator<Item = (&[u8], bool)> {
+    let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.map(|(at, _)| (&name[..at], true)).chain([(name, is_directory)])
 }
 
 #[cfg(test)]
@@ -184,12 +194,19 @@ mod tests {
             ("a/./b/", "a/b/c", false, true),
             ("a///", "x/a", true, true),
             ("a///", "x/a", false, false),
+            ("/!a", "!a", false, true),
+            ("/!a", "b", false, false),
+            ("!a", "b/!a", false, true),
+            ("*.{tmp,bak}", "a/b.bak", false, true),
+            ("[!a-c]?", "dx", false, true),
+            ("\\*", "*", false, true),
+            ("\\*", "a", false, false),
         ] {
             let globs = Globs::new(&[glob]).unwrap();
             assert_eq!(globs.cover(name.as_bytes(), is_directory), expected, "{glob} {name}");
         }
         assert!(!Globs::new::<&str>(&[]).unwrap().cover(b"a", false));
-        for bad in ["a[", "", "/", "//", ".", "./", "..", "../a", "a/../b"] {
+        for bad in ["a[", "a{b", "a\\", "", "/", "//", ".", "./", "..", "../a", "a/../b"] {
             assert!(Globs::new(&[bad]).is_err(), "{bad}");
         }
     }
