@@ -48,7 +48,7 @@ record! {
     "treewide.manifest",
     Report: Record {
         findings, counts, known_by, files_read, bytes_read, files_unread, bytes_unread, files_resumed, files_kept, skipped,
-        leftovers, uncovered, damage, nothing_checked, trusted_unseen, idle_rules, idle_accepts, dropped, is_certain, differs, _summary,
+        leftovers, uncovered, damage, nothing_checked, trusted_unseen, idle_rules, idle_accepts, past_damage, unused_journal, is_certain, differs, _summary,
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
@@ -178,7 +178,8 @@ fn report(
             trusted_unseen: report.trusted_unseen,
             idle_rules: &report.idle_rules,
             idle_accepts: &report.idle_accepts,
-            dropped: &report.dropped,
+            past_damage: &report.past_damage,
+            unused_journal: &report.unused_journal,
             is_certain: report.is_certain(),
             differs: report.differs(),
             _summary: report.to_string(),
@@ -415,9 +416,9 @@ fn beside(py: Python<'_>, directory: &Path) -> PyResult<PathBuf> {
 #[pyfunction]
 #[pyo3(name = "snapshot", signature = (
     directory, list=None, /, *, exclude=Patterns::default(), hidden=true, follow=false, one_file_system=false, modes=false,
-    xattrs=false, also=Vec::new(), against=Paths::default(), outboards=None, min=None, index=true, allow_empty=false,
-    accept_damage=false, resume=true, sync=true, threads=1, progress=None
-), text_signature = "(directory, list=None, /, *, exclude=(), hidden=True, follow=False, one_file_system=False, modes=False, xattrs=False, also=(), against=(), outboards=None, min=None, index=True, allow_empty=False, accept_damage=False, resume=True, sync=True, threads=1, progress=None)")]
+    xattrs=false, also=Vec::new(), against=Paths::default(), outboards=None, min=None, index=true,
+    resume=true, sync=true, threads=1, progress=None
+), text_signature = "(directory, list=None, /, *, exclude=(), hidden=True, follow=False, one_file_system=False, modes=False, xattrs=False, also=(), against=(), outboards=None, min=None, index=True, resume=True, sync=True, threads=1, progress=None)")]
 #[allow(
     clippy::too_many_arguments,
     clippy::fn_params_excessive_bools,
@@ -438,8 +439,6 @@ pub(crate) fn snapshot(
     outboards: Option<FilePath>,
     min: Option<Size>,
     index: bool,
-    allow_empty: bool,
-    accept_damage: bool,
     resume: bool,
     sync: bool,
     threads: isize,
@@ -449,13 +448,13 @@ pub(crate) fn snapshot(
     Globs::new(&exclude).map_err(|error| failed(py, error))?;
     let xattrs = if xattrs { Xattrs::readable() } else { Xattrs::None };
     let rules = Rules { exclude, hidden, follow, one_file_system, modes, xattrs };
-    let update = Update::new().rules(rules).allow_empty(allow_empty).accept_damage(accept_damage);
+    let update = Update::new().rules(rules);
     Making {
         old: None,
         output: list.map_or_else(|| beside(py, &directory.0), |it| Ok(it.0))?,
         directory,
         update,
-        accept_damage,
+        accept_damage: false,
         index,
         also,
         against: against.0,
@@ -469,18 +468,15 @@ pub(crate) fn snapshot(
 /// An update of the manifest at `list`.
 fn updated(
     update: Update,
-    (list, output): (FilePath, Option<FilePath>),
+    list: FilePath,
     directory: FilePath,
     (also, outboards): (Vec<String>, Option<Outboards>),
-    (allow_empty, accept_damage): (bool, bool),
-    max_removed: Option<&str>,
+    (accept_damage, max_removed): (bool, &str),
     (resume, sync): (bool, bool),
 ) -> PyResult<Making> {
-    let mut update = update.allow_empty(allow_empty).accept_damage(accept_damage);
-    if let Some(most) = max_removed {
-        update = update.most_removed(Limit::parse(most).map_err(PyValueError::new_err)?);
-    }
-    let output = output.map_or_else(|| list.0.clone(), |it| it.0);
+    let most = Limit::parse(max_removed).map_err(PyValueError::new_err)?;
+    let update = update.accept_damage(accept_damage).most_removed(most);
+    let output = list.0.clone();
     let (old, index, against) = (Some(list.0), true, Vec::new());
     Ok(Making {
         old,
@@ -500,23 +496,21 @@ fn updated(
 #[doc = stub!("_manifest_update")]
 #[pyfunction]
 #[pyo3(name = "update", signature = (
-    list, directory, /, *, output=None, full=false, accept_rot=Patterns::default(), also=Vec::new(), outboards=None, min=None,
-    allow_empty=false, accept_damage=false, max_removed=None, resume=true, sync=true, threads=1, progress=None
-), text_signature = "(list, directory, /, *, output=None, full=False, accept_rot=(), also=(), outboards=None, min=None, allow_empty=False, accept_damage=False, max_removed=None, resume=True, sync=True, threads=1, progress=None)")]
+    list, directory, /, *, full=false, accept_rot=Patterns::default(), also=Vec::new(), outboards=None, min=None,
+    accept_damage=false, max_removed="50%", resume=true, sync=true, threads=1, progress=None
+), text_signature = "(list, directory, /, *, full=False, accept_rot=(), also=(), outboards=None, min=None, accept_damage=False, max_removed='50%', resume=True, sync=True, threads=1, progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn update(
     py: Python<'_>,
     list: FilePath,
     directory: FilePath,
-    output: Option<FilePath>,
     full: bool,
     accept_rot: Patterns,
     also: Vec<String>,
     outboards: Option<FilePath>,
     min: Option<Size>,
-    allow_empty: bool,
     accept_damage: bool,
-    max_removed: Option<&str>,
+    max_removed: &str,
     resume: bool,
     sync: bool,
     threads: isize,
@@ -525,17 +519,17 @@ pub(crate) fn update(
     let globs = Globs::new(&accept_rot.0).map_err(|error| failed(py, error))?;
     let (update, with) =
         (Update::new().full(full).accept_rot(globs), self::outboards(outboards, min));
-    let accepted = (allow_empty, accept_damage);
-    updated(update, (list, output), directory, (also, with), accepted, max_removed, (resume, sync))?
+    let accepted = (accept_damage, max_removed);
+    updated(update, list, directory, (also, with), accepted, (resume, sync))?
         .run(py, threads, progress)
 }
 
 #[doc = stub!("_manifest_scrub")]
 #[pyfunction]
 #[pyo3(name = "scrub", signature = (
-    list, directory, /, *, budget="5%", also=Vec::new(), outboards=None, min=None, allow_empty=false, max_removed=None, resume=true,
+    list, directory, /, *, budget="5%", also=Vec::new(), outboards=None, min=None, max_removed="50%", resume=true,
     sync=true, threads=1, progress=None
-), text_signature = "(list, directory, /, *, budget='5%', also=(), outboards=None, min=None, allow_empty=False, max_removed=None, resume=True, sync=True, threads=1, progress=None)")]
+), text_signature = "(list, directory, /, *, budget='5%', also=(), outboards=None, min=None, max_removed='50%', resume=True, sync=True, threads=1, progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn scrub(
     py: Python<'_>,
@@ -545,16 +539,15 @@ pub(crate) fn scrub(
     also: Vec<String>,
     outboards: Option<FilePath>,
     min: Option<Size>,
-    allow_empty: bool,
-    max_removed: Option<&str>,
+    max_removed: &str,
     resume: bool,
     sync: bool,
     threads: isize,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<Made>> {
     let update = Update::new().scrub(Budget::parse(budget).map_err(PyValueError::new_err)?);
-    let (with, accepted) = (self::outboards(outboards, min), (allow_empty, false));
-    updated(update, (list, None), directory, (also, with), accepted, max_removed, (resume, sync))?
+    let (with, accepted) = (self::outboards(outboards, min), (false, max_removed));
+    updated(update, list, directory, (also, with), accepted, (resume, sync))?
         .run(py, threads, progress)
 }
 

@@ -13,13 +13,13 @@ use crate::stamp::{Stamp, Stamps};
 use crate::task::{Found, Other};
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use treewide::file::{self, OutboardError, Report, Strategy};
 use treewide::outboard::{Group, Order, WriteAt};
-use treewide::{Cancel, Hasher, Mode, OUT_LEN};
+use treewide::{Cancel, Hasher, Mode};
 
 /// No more threads than this for each core: more find nothing to do, and a million would keep the machine
 /// busy for minutes before the first byte is hashed.
@@ -256,30 +256,6 @@ impl Options {
             let made = options.outboard_file(file, path, group, order, out)?;
             let digest = Digest::of_hash(&made.digest, Extent::HASH);
             Ok(self.hashed(digest.expect("the whole digest"), &made.report))
-        })
-    }
-
-    /// Hashes a file that is open, in pieces: [`file::Options::hash_pieces`]. Also returns the bytes that were read; those of the result
-    /// are all that the file has.
-    ///
-    /// # Errors
-    /// As [`hash_file`](Self::hash_file).
-    pub fn hash_pieces(
-        &self,
-        file: &File,
-        path: &Path,
-        piece: Group,
-        known: &[[u8; OUT_LEN]],
-        each: impl FnMut([u8; OUT_LEN]) + Send + Sync,
-    ) -> Result<(Hashed, u64), ErrorKind> {
-        self.with_reader(path, |options| {
-            let (hash, report) = options.hash_pieces(file, path, piece, known, each)?;
-            let digest = Digest::of_hash(&hash, Extent::HASH).expect("the whole digest");
-            let mut hashed = self.hashed(digest, &report);
-            let read = hashed.bytes;
-            hashed.bytes = { file }.stream_position()?;
-            self.has_hashed(0, hashed.bytes.saturating_sub(read));
-            Ok((hashed, read))
         })
     }
 

@@ -3,6 +3,6 @@
 pub(crate) mod draft;
 pub mod journal;
 pub(crate) mod located;
-pub(crate) mod long_files;
 pub(crate) mod outboards;
+pub(crate) mod past;
 pub(crate) mod places;

@@ -71,6 +71,7 @@ pub use keep::draft::Totals;
 pub use keep::journal;
 pub use keep::located::{Bad, Located};
 pub use keep::outboards::{Outboards, Written};
+pub use keep::past::past_path;
 pub use loss::Loss;
 pub use run::scrub::Budget;
 pub use run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};

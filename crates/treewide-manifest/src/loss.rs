@@ -24,31 +24,22 @@ pub enum Loss {
     NoRecord,
     /// The index is there, and its list is not.
     NoList,
-    /// The manifest in this place is of another directory: none of its files is there as it was, and this many are gone.
-    Other(u64),
-    /// The manifest in this place has this path, and it could not be read.
-    Unread(PathBuf),
     /// The manifest has a record of this path that would be lost. It is not known which file has this path, and why.
     Unmatched(PathBuf, String),
     /// The manifest in this place has another digest of this file, nothing shows that someone wants the new content, and how that differs.
     Doubt(PathBuf, String),
-    /// The manifest in this place has an index, and the new one would have none.
-    NoIndex,
-    /// There is no file to record, and the manifest in this place has some.
-    NoFile,
+    /// There is a list in the place of a new one.
+    There,
 }
 
 impl Loss {
-    /// The flag with which the caller continues: `allow-empty`, `accept-damage` or `max-removed`.
-    pub fn flag(&self) -> &'static str {
+    /// The flag of `treewide update` with which the caller continues: `allow-empty`, `accept-damage` or `max-removed`.
+    pub fn flag(&self) -> Option<&'static str> {
         match self {
-            Self::Damage(_)
-            | Self::NoList
-            | Self::Doubt(..)
-            | Self::NoIndex
-            | Self::Unmatched(..) => "accept-damage",
-            Self::Removed(..) => "max-removed",
-            _ => "allow-empty",
+            Self::NoList | Self::There => None,
+            Self::Damage(_) | Self::Doubt(..) | Self::Unmatched(..) => Some("accept-damage"),
+            Self::Removed(..) => Some("max-removed"),
+            _ => Some("allow-empty"),
         }
     }
 }
@@ -96,19 +87,6 @@ impl fmt::Display for Loss {
             Self::NoList => f.write_str(
                 "is there, and its list is missing; restore the list, or remove the index as well",
             ),
-            Self::Other(files) => {
-                let files = if *files == 1 { "its file" } else { "any of its files" };
-                write!(
-                    f,
-                    "is a manifest, and the directory does not have {files} as it was; write elsewhere, or see that this is its \
-                     directory and that the disk is mounted"
-                )
-            }
-            Self::Unread(at) => write!(
-                f,
-                "has a record of {}, which could not be read now and would be lost; `treewide update` keeps it",
-                shown(at)
-            ),
             Self::Unmatched(at, cause) => {
                 write!(f, "has a record of {}, which would be lost: {cause}", shown(at))
             }
@@ -117,10 +95,9 @@ impl fmt::Display for Loss {
                 "has another digest of {}, and the new one may be that of rot: {detail}; `treewide update` keeps the old one",
                 shown(at)
             ),
-            Self::NoIndex => {
-                f.write_str("has times, links and rules, and the new manifest would have no index")
-            }
-            Self::NoFile => f.write_str("has files, and the new manifest would have none"),
+            Self::There => f.write_str(
+                "is there, and a snapshot never replaces a list; `treewide update --full --replace-rules` records everything anew",
+            ),
         }
     }
 }

@@ -7,7 +7,6 @@ pub(crate) mod join;
 mod judge;
 mod known;
 mod moves;
-mod replaced;
 mod resume;
 pub(crate) mod scrub;
 pub(crate) mod update;

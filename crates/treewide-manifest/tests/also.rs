@@ -70,9 +70,7 @@ fn snapshot_has_the_digests_of_files_of_every_length() {
     files.iter().for_each(|(name, len)| tree.write(name, long(*len)));
     for threads in [1, 2] {
         let options = Options::new().threads(threads);
-        // Pieces of long files are not kept.
-        let piece = treewide::outboard::Group::MOST;
-        let update = with(&[SHA256, MD5]).long_files(1 << 20, piece).full(true);
+        let update = with(&[SHA256, MD5]).full(true);
         make(&tree, &update, &options).unwrap().draft.appear().unwrap();
         assert!(has(&tree, "empty", b"", &[MD5, SHA256]));
         assert!(has(&tree, "a", b"abc", &[MD5, SHA256]));
@@ -228,18 +226,6 @@ fn index_with_an_unknown_algorithm_is_not_updated() {
     assert!(tree.verify().is_fine() && tree.quick().is_fine());
     let error = make(&tree, &Update::new(), &Options::new()).unwrap_err().to_string();
     assert!(error.contains("has digests by \"sha9\", which this program does not know"), "{error}");
-}
-
-#[test]
-fn snapshot_over_a_manifest_says_that_it_drops_them() {
-    let tree = Tree::new(&[("a", "1")]);
-    snapshot(&tree, &[SHA256, MD5]);
-    let again =
-        |algorithms: &[Algorithm]| tree.snapshot_with(with(algorithms), Box::new(AllIsOld)).0;
-    assert!(again(&[SHA256, MD5]).dropped.is_empty());
-    assert_eq!(again(&[SHA256]).dropped, ["digests by other algorithms (--also)"]);
-    assert_eq!(again(&[]).dropped, ["digests by other algorithms (--also)"]);
-    assert!(again(&[MD5]).dropped.is_empty());
 }
 
 #[test]

@@ -395,8 +395,9 @@ fn walk_leaves_own_files_out() {
     let path = tree.at("X.b3");
     for _ in 0..2 {
         let draft = treewide_manifest::machine::Draft::begin(&path, true).unwrap();
+        let old = path.exists().then(|| Manifest::open(&path).unwrap());
         let made = Update::new().run(
-            None,
+            old.as_ref(),
             &tree.root(),
             draft,
             Box::new(AllIsOld),

@@ -5,12 +5,7 @@ mod common;
 use common::{AllIsOld, Said, Tree};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use treewide::file::Strategy;
-use treewide::outboard::Group;
 use treewide_manifest::journal::{is_left, journal_path};
 use treewide_manifest::machine::{Draft, Made, Update};
 use treewide_manifest::{Error, Evidence, Manifest, Options, Report, Rules, index_path};
@@ -100,34 +95,81 @@ fn journal_counts_up_to_its_last_check() {
     assert_eq!(resume(&tree).files_resumed, 8);
 }
 
+/// Makes a manifest with a journal in its place. Why that was not used, and what came of it.
+fn unused(tree: &Tree, root: &Path, resumes: bool) -> (String, Report) {
+    let draft = Draft::begin(&tree.list(), true).unwrap();
+    let draft = draft.with_journal_from(resumes, Duration::ZERO);
+    let (clock, options) = (Box::new(AllIsOld), Options::new());
+    let made = Update::new().run(None, root, draft, clock, &options, &mut |_| {}).unwrap();
+    made.draft.appear().unwrap();
+    for path in [tree.list(), index_path(&tree.list())] {
+        fs::remove_file(path).unwrap();
+    }
+    (made.report.unused_journal.clone().unwrap_or_default(), made.report)
+}
+
+/// The key of a file says that it is as it was, whatever else the run covers.
 #[test]
-fn resume_refuses_journals_of_other_runs() {
+fn journal_of_other_rules_is_used() {
     let tree = tree();
     end_early(&tree, false);
+    let no_b = Rules { exclude: vec!["b".into()], ..Rules::default() };
+    let made = make(&tree, &Update::new().rules(no_b), true, &mut Said::default()).unwrap();
+    assert_eq!((made.report.files_resumed, made.report.files_read), (3, 0));
+    drop(made);
+    // A journal has modes only if the rules had them.
     let modes = Update::new().rules(Rules { modes: true, ..Rules::default() });
-    let error = refusal(&tree, &modes);
-    assert!(error.contains("X.b3.part: was made with other rules"), "{error}");
+    let made = make(&tree, &modes, true, &mut Said::default()).unwrap();
+    assert_eq!((made.report.files_resumed, made.report.files_read), (0, 5));
+    drop(made);
+    assert_eq!(make(&tree, &modes, true, &mut Said::default()).unwrap().report.files_resumed, 5);
+}
 
+/// What cannot be used stops no run, and what is not ours stays.
+#[test]
+fn journal_that_cannot_be_used_is_set_aside() {
+    let tree = tree();
+    let path = journal_path(&tree.list());
+    end_early(&tree, false);
+    let journal = fs::read_to_string(&path).unwrap();
+    // Of another directory: both parts stay until a manifest is complete.
     let other = tree.folder().join("other");
     fs::create_dir(&other).unwrap();
-    let draft = Draft::begin(&tree.list(), true).unwrap().with_journal(true);
+    fs::write(other.join("a"), "1").unwrap();
+    let draft = Draft::begin(&tree.list(), true).unwrap();
+    let draft = draft.with_journal_from(true, Duration::ZERO);
     let (clock, options) = (Box::new(AllIsOld), Options::new());
-    let error = Update::new().run(None, &other, draft, clock, &options, &mut |_| {}).unwrap_err();
-    assert!(error.to_string().contains("is of the directory"), "{error}");
-
-    let path = journal_path(&tree.list());
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("journal 1", "journal 2")).unwrap();
-    let error = refusal(&tree, &Update::new());
-    assert!(error.contains("\"journal 2\"") && error.contains("remove it"), "{error}");
+    let made = Update::new().run(None, &other, draft, clock, &options, &mut |_| {}).unwrap();
+    assert!(made.report.unused_journal.as_ref().unwrap().contains("is of the directory"));
+    assert_eq!((made.report.files_resumed, made.totals.files), (0, 1));
+    drop(made);
+    assert!(fs::read_to_string(&path).unwrap().starts_with(&journal));
+    assert_eq!(resume(&tree).files_resumed, 5);
+    fs::remove_file(tree.list()).unwrap();
+    fs::remove_file(index_path(&tree.list())).unwrap();
+    // Of another version, or torn in its first line.
+    let said = ["\"journal 2\", and this program reads", "is damaged"];
+    for (text, says) in
+        [journal.replace("journal 1", "journal 2"), journal.replace(",\"root", ",\"r")]
+            .iter()
+            .zip(said)
+    {
+        fs::write(&path, text).unwrap();
+        let (note, report) = unused(&tree, &tree.root(), true);
+        assert!(note.contains(says), "{note}");
+        assert_eq!((report.files_resumed, report.files_read, path.exists()), (0, 5, false));
+    }
     for foreign in ["", "my notes\n"] {
         fs::write(&path, foreign).unwrap();
-        assert!(refusal(&tree, &Update::new()).contains("is not a journal"));
-        // Nor is it thrown away.
-        let made = make(&tree, &Update::new(), false, &mut Said::default()).unwrap();
-        made.draft.appear().unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), foreign);
+        for resumes in [true, false] {
+            let (note, report) = unused(&tree, &tree.root(), resumes);
+            assert_eq!((&*note, report.files_read), ("is not a journal", 5));
+            assert_eq!(fs::read_to_string(&path).unwrap(), foreign);
+        }
     }
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(unused(&tree, &tree.root(), true).0, "is not a regular file");
 }
 
 #[cfg(unix)]
@@ -214,99 +256,4 @@ fn walk_leaves_the_journal_out() {
         .run(&manifest, &tree.root(), &Options::new(), &mut |it| said.add(it))
         .unwrap();
     assert!(said.is_fine(), "{:?}", said.differences());
-}
-
-/// What the process that is killed finds in its environment.
-const CHILD: &str = "TREEWIDE_TEST_LONG_FILE";
-/// A long file, and what is kept of it.
-const LONG: (usize, usize, u64) = (3_000_000, 1 << 20, 64 << 10);
-
-fn in_pieces() -> Update {
-    Update::new().long_files(LONG.1 as u64, Group::of_bytes(LONG.2).unwrap())
-}
-
-fn long_content() -> Vec<u8> {
-    let mut bytes = vec![0; LONG.0];
-    treewide::Hasher::new().finalize_xof().fill(&mut bytes);
-    bytes
-}
-
-/// Reads the tree, and stops for ever in the middle of the long file.
-fn stop_in_the_middle(folder: &Path) {
-    let read = AtomicU64::new(0);
-    let progress = move |_, bytes| {
-        if read.fetch_add(bytes, Ordering::Relaxed) + bytes > 2_000_000 {
-            std::thread::sleep(Duration::from_secs(600));
-        }
-    };
-    let draft = Draft::begin(&folder.join("X.b3"), true).unwrap();
-    let draft = draft.with_journal_from(true, Duration::ZERO);
-    // A tile at a time, so that it stops soon.
-    let options = Options::new().threads(1).strategy(Strategy::Read).progress(Arc::new(progress));
-    let (root, clock) = (folder.join("root"), Box::new(AllIsOld));
-    let _ = in_pieces().run(None, &root, draft, clock, &options, &mut |_| {});
-}
-
-/// SIGKILL in the middle of a long file.
-#[test]
-fn resume_goes_on_in_a_long_file_after_the_last_piece() {
-    if let Some(folder) = std::env::var_os(CHILD) {
-        stop_in_the_middle(Path::new(&folder));
-        return;
-    }
-    let tree = tree();
-    tree.write("c/long", long_content());
-    let journal = journal_path(&tree.list());
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "resume_goes_on_in_a_long_file_after_the_last_piece"])
-        .env(CHILD, tree.folder())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let kept = || fs::read_to_string(&journal).unwrap_or_default();
-    while !kept().rsplit("{\"check\"").nth(1).is_some_and(|it| it.contains("\"at\":28,")) {
-        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let journal_then = fs::read(&journal).unwrap();
-    let go_on = |update: &Update| {
-        fs::write(&journal, &journal_then).unwrap();
-        let made = make(&tree, update, true, &mut Said::default()).unwrap();
-        let totals = made.draft.appear().unwrap();
-        let (list, afresh) = tree.afresh(Rules::default());
-        assert_eq!((fs::read(tree.list()).unwrap(), totals), (list, afresh));
-        fs::remove_file(tree.list()).unwrap();
-        fs::remove_file(index_path(&tree.list())).unwrap();
-        made.report.bytes_resumed
-    };
-    let short = go_on(&Update::new());
-    assert!(short < 100, "{short}: without pieces the long file is read again");
-    let resumed = go_on(&in_pieces()) - short;
-    assert!((29 * LONG.2..LONG.0 as u64).contains(&resumed) && resumed % LONG.2 == 0, "{resumed}");
-    // Pieces of another size.
-    let other = Update::new().long_files(LONG.1 as u64, Group::of_bytes(128 << 10).unwrap());
-    assert_eq!(go_on(&other), short);
-    // A run that continues and is ended too adds its own.
-    fs::write(&journal, &journal_then).unwrap();
-    drop(make(&tree, &in_pieces(), true, &mut Said::default()).unwrap());
-    assert!(
-        kept().matches("\"at\":0,").count() == 1 && kept().contains("\"at\":40,"),
-        "{}",
-        kept()
-    );
-    // A value that rotted is not under a check any more.
-    let mut rotten = journal_then.clone();
-    let at = String::from_utf8(journal_then.clone()).unwrap().find("\"cvs\":\"").unwrap() + 7;
-    rotten[at] = if rotten[at] == b'0' { b'1' } else { b'0' };
-    fs::write(&journal, rotten).unwrap();
-    let made = make(&tree, &in_pieces(), true, &mut Said::default()).unwrap();
-    assert!(made.report.bytes_resumed < 100, "{}", made.report.bytes_resumed);
-    drop(made);
-    // The file was written to: its key is another one.
-    tree.flip("c/long");
-    assert_eq!(go_on(&in_pieces()), short);
-    fs::remove_file(tree.at("c/long")).unwrap();
-    assert_eq!(go_on(&in_pieces()), short);
 }

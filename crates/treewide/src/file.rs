@@ -68,7 +68,6 @@ mod options;
 #[cfg(feature = "outboard")]
 mod outboard;
 #[cfg(feature = "outboard")]
-mod pieces;
 mod range;
 mod read;
 mod report;

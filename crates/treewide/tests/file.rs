@@ -8,9 +8,6 @@ mod common;
 #[cfg(feature = "outboard")]
 #[path = "file/outboard.rs"]
 mod outboard;
-#[cfg(feature = "outboard")]
-#[path = "file/pieces.rs"]
-mod pieces;
 #[path = "file/range.rs"]
 mod range;
 mod reference;

@@ -703,8 +703,10 @@ class Report:
     idle_rules: list[str]
     #: Globs of `accept_rot` that match no file that is `rot` or `suspect`.
     idle_accepts: list[str]
-    #: What the manifest that was replaced had, and the new one has not, such as `permission bits`.
-    dropped: list[str]
+    #: What is wrong with the past of the manifest, `X.b3.past`. Other parts of it count.
+    past_damage: str | None
+    #: Why the journal of an interrupted run was not used.
+    unused_journal: str | None
     #: Whether it is known of every path if it differs.
     is_certain: bool
     #: Whether the tree differs from the record.
@@ -830,8 +832,6 @@ def _manifest_snapshot(
     outboards: Path | None = None,
     min: int | str | None = None,
     index: bool = True,
-    allow_empty: bool = False,
-    accept_damage: bool = False,
     resume: bool = True,
     sync: bool = True,
     threads: int = 1,
@@ -857,11 +857,9 @@ def _manifest_snapshot(
     stopped or killed is continued by the next one with the same `list`, which reads again what took the first second
     only; with `resume=False`, everything.
 
-    Raises `OSError` that names a file if the manifest cannot be written; `ManifestError` if it would replace one of
-    another directory, or one whose files are gone or cannot be read, unless `allow_empty`; and if it would replace one
-    that is damaged, has an index while the new one has none, or has other digests of files that may have rotted since,
-    unless `accept_damage`; and, with `findings`, for files that are not as `against` lists them; `ValueError` for an
-    invalid glob, or an unknown algorithm.
+    Raises `OSError` that names a file if the manifest cannot be written; `ManifestError` if there is a list or an index
+    in its place, which only `update` replaces; and, with `findings`, for files that are not as `against` lists them;
+    `ValueError` for an invalid glob, or an unknown algorithm.
     """
 
 def _manifest_verify(
@@ -894,15 +892,13 @@ def _manifest_update(
     directory: Path,
     /,
     *,
-    output: Path | None = None,
     full: bool = False,
     accept_rot: Iterable[str] = (),
     also: Iterable[str] = (),
     outboards: Path | None = None,
     min: int | str | None = None,
-    allow_empty: bool = False,
     accept_damage: bool = False,
-    max_removed: str | None = None,
+    max_removed: str = "50%",
     resume: bool = True,
     sync: bool = True,
     threads: int = 1,
@@ -910,14 +906,14 @@ def _manifest_update(
 ) -> Made:
     """Bring a manifest up to date, and read only what changed. What it covers stays as recorded.
 
-    With `output`, the new manifest is written there, and the old one stays. `full` reads every file. A file whose
-    content changed although no program wrote to it is `rot`, and one whose size and mtime stayed the same is `suspect`.
+    `full` reads every file. A file whose content changed although no program wrote to it is `rot`, and one whose size and mtime stayed the same is `suspect`.
     Both keep their digests, unless a glob of `accept_rot` matches them. Algorithms of the old index are carried on.
     `also`, `outboards`, `min`, `resume`, `sync` and `progress` are those of `snapshot`.
 
-    A manifest is never replaced by a worse one. Nothing is written if no recorded file is there, unless
-    `allow_empty`; if the index is damaged, unless `accept_damage`; if more files are gone than `max_removed` (`"10%"`,
-    `"1000"`). That raises `ManifestError`, as a damaged list does. Otherwise this raises what `snapshot` raises.
+    Records that are dropped or replaced go to `X.b3.past`. Nothing is written if the index is damaged, unless
+    `accept_damage`; or if more files are gone than `max_removed`, `"10%"` or `"1000"`, or most and none is as it was,
+    which `"100%"` allows. That raises `ManifestError`, as a damaged list does. Otherwise this raises what `snapshot`
+    raises.
     """
 
 def _manifest_scrub(
@@ -929,8 +925,7 @@ def _manifest_scrub(
     also: Iterable[str] = (),
     outboards: Path | None = None,
     min: int | str | None = None,
-    allow_empty: bool = False,
-    max_removed: str | None = None,
+    max_removed: str = "50%",
     resume: bool = True,
     sync: bool = True,
     threads: int = 1,

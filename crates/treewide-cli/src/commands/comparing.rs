@@ -4,7 +4,7 @@ use crate::shell::console::complain;
 use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use crate::shell::program::Program;
-use treewide_manifest::{Error, ErrorKind, Loss};
+use treewide_manifest::{Error, ErrorKind};
 
 /// Exit codes of the commands that compare.
 pub(crate) const EXIT: &[(&str, &str)] = &[
@@ -25,13 +25,12 @@ pub(crate) fn run(
     match command() {
         Err(error) if !output::reader_is_gone(&error) && !error.is::<clap::Error>() => {
             let kind = error.downcast_ref::<Error>().map(Error::kind);
-            let hint = match kind {
-                Some(ErrorKind::Refused(loss @ Loss::Removed(..))) => {
-                    format!(" (a higher --{} continues)", loss.flag())
-                }
-                Some(ErrorKind::Refused(loss)) => format!(" (--{} continues)", loss.flag()),
-                _ => String::new(),
+            let flag = match kind {
+                Some(ErrorKind::Refused(loss)) => loss.flag(),
+                _ => None,
             };
+            let hint = flag.map(|it| format!(" (`treewide update --{it}` continues)"));
+            let hint = hint.unwrap_or_default();
             complain(program, &format!("{error:#}{hint}"));
             let is_usage = matches!(kind, Some(ErrorKind::Usage(_)));
             Ok(if is_usage { Outcome::BadUsage } else { Outcome::CannotTell })

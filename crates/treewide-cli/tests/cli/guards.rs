@@ -36,6 +36,14 @@ impl Case {
         Said(self.folder.treewide(args).run())
     }
 
+    /// Another manifest in the place of this one.
+    pub(crate) fn anew(&self, dir: &str) {
+        for name in ["p.b3", "p.b3.tw"] {
+            fs::remove_file(self.folder.join(name)).unwrap();
+        }
+        self.run(&format!("snapshot {dir} -o p.b3")).is_code(0);
+    }
+
     /// Both files of the manifest.
     pub(crate) fn pair(&self) -> [Option<Vec<u8>>; 2] {
         ["p.b3", "p.b3.tw"].map(|it| fs::read(self.folder.join(it)).ok())
@@ -133,9 +141,6 @@ fn update_of_a_directory_without_anything_recorded_changes_nothing() {
             case.keeps(3, &format!("{command} p.b3 {dir}"), &says);
         }
     }
-    // A snapshot over a manifest with files.
-    let said = case.keeps(3, "snapshot empty -o p.b3", &["the new manifest would have none"]);
-    assert!(said.0.stderr.contains("--allow-empty"));
     // The disk comes back, with a file that rotted when no one looked.
     case.rot("f1");
     let way_out = "or accept its content: treewide update --accept-rot ./f1 p.b3 t\n";
@@ -163,14 +168,13 @@ fn update_knows_a_directory_by_more_than_a_name() {
     case.run("update plain.b3 readme").is_code(3);
     // Nor is one file with its content, in a directory that has little else of it.
     case.folder.write("copy/f1", "content of f1");
-    for command in ["update p.b3 copy", "update p.b3 copy -o copy.b3", "update plain.b3 copy"] {
+    for command in ["update p.b3 copy", "update plain.b3 copy"] {
         case.keeps(3, command, &["does not have any recorded file as it was", "--allow-empty"]);
     }
     // Half of them are, and so are edits where little is gone.
     for name in ["f2", "d/f3"] {
         case.folder.write(format!("copy/{name}"), format!("content of {name}"));
     }
-    case.run("update p.b3 copy -o copy.b3").is_code(0).prints("REMOVED  one");
     fs::remove_file(case.folder.join("t/f1")).unwrap();
     for name in ["t/f2", "t/d/f3", "t/one", "t/.keep"] {
         fs::remove_file(case.folder.join(name)).unwrap();
@@ -184,15 +188,10 @@ fn update_knows_a_directory_by_more_than_a_name() {
 fn update_writes_nothing_if_more_is_gone_than_allowed() {
     let case = Case::new();
     fs::remove_file(case.folder.join("t/f1")).unwrap();
-    for limit in ["0", "30%"] {
-        let args = format!("update --max-removed {limit} p.b3 t");
-        case.keeps(
-            3,
-            &args,
-            &["1 of 3 recorded files are gone", "(a higher --max-removed continues)"],
-        );
-    }
-    case.run("update --max-removed 40% p.b3 t").is_code(0).prints("REMOVED  f1");
+    let says = ["1 of 3 recorded files are gone", "--max-removed` continues"];
+    case.keeps(3, "update --max-removed 0 p.b3 t", &says);
+    // Ten files may be gone whatever percentage they are.
+    case.run("update --max-removed 0% p.b3 t").is_code(0).prints("REMOVED  f1");
 }
 
 #[test]
@@ -421,7 +420,7 @@ fn files_with_odd_times_rot_as_others_do() {
         }
         for wait in [0, 60] {
             std::thread::sleep(Duration::from_millis(wait));
-            case.run("snapshot t -o p.b3").is_code(0);
+            case.anew("t");
             case.rot("f1");
             case.run("verify p.b3 t").is_code(1).prints("ROT      f1");
             let old = case.pair()[0].clone();
@@ -542,10 +541,6 @@ fn outputs_are_never_inputs() {
             }
             case.run(&args).0.fails(2, &[output, "name another file"]);
         }
-        if output != "t/f1" && output != "p.b3" {
-            let said = case.run(&format!("update p.b3 t -o {output}"));
-            assert!(matches!(said.0.code, Some(2 | 3)), "{output}: {:?}", said.0);
-        }
     }
     case.run("diff p.b3 t -o t/f2").0.fails(2, &["is in the list"]);
     for args in ["-o x --html ./x", "-o x --html t/../x"] {
@@ -572,8 +567,6 @@ fn snapshot_spares_files_of_others() {
         }
         let before = case.folder.read(own);
         case.run(&format!("snapshot t -o {output}")).0.fails(3, &[own, "would be replaced"]);
-        assert_eq!(case.folder.read(own), before);
-        case.run(&format!("update p.b3 t -o {output}")).is_code(if own == "t/f1" { 2 } else { 3 });
         assert_eq!(case.folder.read(own), before);
     }
     case.folder.write("rules", "*.tmp\n");
@@ -636,7 +629,6 @@ fn outputs_are_no_more_readable_than_what_they_are_made_from() {
     for (command, made) in [
         ("verify p.b3 t -o report --html page", &["report", "page"][..]),
         ("diff p.b3 t -o differs", &["differs"]),
-        ("update p.b3 t -o q.b3", &["q.b3", "q.b3.tw"]),
         ("check p.b3 -o checked", &["checked"]),
         ("outboard create image -o new", &["new"]),
         ("outboard slice image --range 0..1K -o part", &["part"]),
@@ -834,24 +826,6 @@ fn no_output_replaces_a_part_of_a_manifest() {
             case.keeps(2, &format!("{command} {name}"), &["p.b3, which would be lost"]);
         }
     }
-}
-
-#[test]
-fn snapshot_replaces_no_damaged_manifest() {
-    let cut = |it: &str| it[..it.trim_end().rfind('\n').unwrap() + 1].to_owned();
-    for name in ["p.b3", "p.b3.tw"] {
-        let case = Case::new();
-        case.folder.write(name, cut(&case.folder.read(name)));
-        case.keeps(3, "snapshot t -o p.b3", &["p.b3.tw: ", "--accept-damage"]);
-        case.run("snapshot t -o p.b3 --accept-damage").is_code(0);
-        case.run("verify p.b3 t").is_code(0);
-    }
-    let case = Case::new();
-    case.folder.write("p.b3", case.folder.read("p.b3") + "cut\n");
-    case.keeps(3, "snapshot t -o p.b3", &["p.b3"]);
-    // One that is sound is replaced, as it was named.
-    let case = Case::new();
-    case.run("snapshot t -o p.b3").is_code(0);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn disk_that_is_off_is_not_known_by_half_of_its_names() {
     assert!(run("umount", &[], &at));
     for content in ["mount me", "README"] {
         fs::write(at.join("README"), content).unwrap();
-        for command in UPDATES.into_iter().chain(["snapshot t -o p.b3"]) {
+        for command in UPDATES {
             let says = ["recorded below disk", "mount it", "nothing was written", "--allow-empty"];
             case.keeps(3, command, &says);
         }
@@ -74,7 +74,7 @@ fn mount_that_hides_a_part_is_not_left_out_by_the_rule_of_one_file_system() {
     let at = case.folder.join("t/d");
     // With the rule in the old manifest, and with a new one.
     for (old, new) in [("--one-file-system", ""), ("", " --one-file-system")] {
-        case.run(&format!("snapshot t {old} -o p.b3")).is_code(0);
+        case.run(&format!("update --replace-rules {old} p.b3 t")).is_code(0);
         if !mount(&at) {
             return skip("a mount that hides files", "nothing can be mounted here");
         }
@@ -83,14 +83,13 @@ fn mount_that_hides_a_part_is_not_left_out_by_the_rule_of_one_file_system() {
             let says = ["recorded below d", "something is mounted now", "unmount it"];
             case.keeps(3, &format!("{command}{new}"), &says);
         }
-        case.keeps(3, "snapshot t --one-file-system -o p.b3", &["recorded below d"]);
         assert!(run("umount", &[], &at));
         case.run("update p.b3 t --json").is_code(0).prints("\"removed\":0");
     }
     // What was mounted when it was recorded is left out.
     assert!(mount(&at));
     write("above");
-    case.run("snapshot t --allow-empty -o p.b3").is_code(0);
+    case.run("update --allow-empty --replace-rules p.b3 t").is_code(0);
     case.run("update p.b3 t --one-file-system --json").is_code(0).prints("\"uncovered\":2");
     assert!(run("umount", &[], &at));
 }
@@ -115,7 +114,7 @@ fn mount_among_very_many_is_not_forgotten() {
         // Also by a run that reads none of these files.
         case.run("update p.b3 t").is_code(0);
         assert!(run("umount", &[], &at(last)));
-        for command in UPDATES.into_iter().chain(["snapshot t -o p.b3"]) {
+        for command in UPDATES {
             case.keeps(3, command, &["recorded below xxx", "x420/", "mount it"]);
         }
         assert!(mount(&at(last)));
@@ -184,7 +183,7 @@ fn disk_in_the_slot_of_another_one_is_not_that_one() {
     for at in 1..8 {
         write(&format!("IMG_{at}"), &format!("photo {at}"));
     }
-    case.run("snapshot slot -o p.b3 --allow-empty").is_code(0);
+    case.run("update --allow-empty p.b3 slot").is_code(0);
     // A tree that is rewritten in place is one thing, a tree that is mostly gone another.
     let says = ["does not have any recorded file as it was", "--allow-empty"];
     slot.take();
@@ -201,7 +200,6 @@ fn disk_in_the_slot_of_another_one_is_not_that_one() {
     }
     write("README", "other");
     case.keeps(3, "update p.b3 slot", &says);
-    case.keeps(3, "snapshot slot -o p.b3", &["any of its files as it was", "--allow-empty"]);
     fs::remove_dir_all(case.folder.join("slot")).unwrap();
     fs::create_dir(case.folder.join("slot")).unwrap();
     if !slot.put("two") {
@@ -233,10 +231,10 @@ fn link_to_a_disk_that_is_off_is_not_recorded() {
     };
     case.folder.write("slot/big", "big");
     std::os::unix::fs::symlink("../slot/big", case.folder.join("t/link")).unwrap();
-    case.run("snapshot --follow t -o p.b3").is_code(0);
+    case.run("update --follow p.b3 t").is_code(0);
     slot.take();
     case.folder.write("slot/big", "a decoy");
-    for command in UPDATES.into_iter().chain(["snapshot --follow t -o p.b3"]) {
+    for command in UPDATES {
         case.keeps(3, command, &["recorded below link", "mount it", "--allow-empty"]);
     }
     assert!(slot.put("one"));
@@ -294,8 +292,8 @@ fn file_that_became_a_link_counts_as_gone_for_max_removed() {
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("nowhere", path).unwrap();
     }
-    for command in ["update --max-removed 0 p.b3 t", "scrub --max-removed 50% p.b3 t"] {
-        case.keeps(3, command, &["2 of 3 recorded files are gone", "--max-removed continues"]);
+    for command in ["update --max-removed 0 p.b3 t", "scrub --max-removed 1 p.b3 t"] {
+        case.keeps(3, command, &["2 of 3 recorded files are gone", "--max-removed` continues"]);
     }
     case.run("update --max-removed 2 p.b3 t").is_code(0).prints("REPLACED-TYPE f1");
 }

@@ -23,14 +23,14 @@ fn directory_below_does_not_replace_the_record_of_the_one_above() {
     }
     case.run("update p.b3 t").is_code(0);
     for dir in ["t/x/y", "t/x", "t/d"] {
-        for command in ["update p.b3", "update --full p.b3", "snapshot -o p.b3"] {
+        for command in ["update p.b3", "update --full p.b3"] {
             case.keeps(3, &format!("{command} {dir}"), &["nothing was written", "--allow-empty"]);
         }
     }
     // It has most of the files, and a README of the same name.
     let says = ["which the list calls a/", "--allow-empty"];
     case.folder.write("t/a/f1", "other content");
-    for command in ["update p.b3 t/a", "snapshot t/a -o p.b3"] {
+    for command in ["update p.b3 t/a"] {
         case.keeps(3, command, &says);
     }
 }
@@ -45,7 +45,7 @@ fn hard_link_to_one_file_does_not_stand_for_the_directory() {
         // The index has the ctime of the link.
         std::thread::sleep(Duration::from_millis(60));
         case.run("update p.b3 t").is_code(0);
-        for command in ["update p.b3 e", "scrub p.b3 e", "snapshot e -o p.b3"] {
+        for command in ["update p.b3 e", "scrub p.b3 e"] {
             case.keeps(3, command, &["as it was", "--allow-empty"]);
         }
         case.run("verify p.b3 t").is_code(0);
@@ -55,7 +55,7 @@ fn hard_link_to_one_file_does_not_stand_for_the_directory() {
 /// No name is as it was, and nothing is gone.
 #[test]
 fn moved_files_are_there() {
-    for command in ["update p.b3 t", "snapshot t -o p.b3"] {
+    for command in ["update p.b3 t"] {
         let case = Case::new();
         case.folder.write("t/d/f4", "content of d/f4");
         case.run("update p.b3 t").is_code(0);
@@ -75,7 +75,7 @@ fn moved_files_are_there() {
         fs::remove_file(case.folder.join(format!("t/{name}"))).unwrap();
     }
     fs::rename(case.folder.join("t/d"), case.folder.join("t/e")).unwrap();
-    for command in ["update p.b3 t", "snapshot t -o p.b3"] {
+    for command in ["update p.b3 t"] {
         case.keeps(3, command, &["as it was", "--allow-empty"]);
     }
     case.run("update --allow-empty p.b3 t").is_code(0).prints("MOVED    d/f3");
@@ -106,7 +106,6 @@ fn one_untouched_file_is_enough_where_most_are_gone() {
     for name in ["f1", "f2"] {
         fs::remove_file(case.folder.join(format!("t/{name}"))).unwrap();
     }
-    case.run("update --full p.b3 t -o q.b3").is_code(0).prints("REMOVED  f1");
     case.run("update p.b3 t").is_code(0).prints("REMOVED  f1");
 }
 
@@ -123,7 +122,7 @@ fn tree_of_replaced_files_is_another_one() {
             make(&path);
         }
         case.folder.write("t/new", "new");
-        for command in ["update p.b3 t", "update --full p.b3 t", "snapshot t -o p.b3"] {
+        for command in ["update p.b3 t", "update --full p.b3 t"] {
             case.keeps(3, command, &["as it was", "--allow-empty"]);
         }
         case.run("update --allow-empty p.b3 t").is_code(0).prints("REPLACED-TYPE f1");
@@ -146,7 +145,7 @@ fn replaced_files_below_a_mount_are_gone() {
     case.run("update p.b3 t").is_code(0);
     assert!(run("umount", &[]));
     fs::create_dir(at.join("p")).unwrap();
-    for command in ["update p.b3 t", "update --full p.b3 t", "snapshot t -o p.b3"] {
+    for command in ["update p.b3 t", "update --full p.b3 t"] {
         case.keeps(3, command, &["recorded below disk", "mount it", "--allow-empty"]);
     }
 }
@@ -195,7 +194,7 @@ fn missing_and_dupes_do_not_believe_a_directory_without_its_mount() {
         case.run("update p.b3 t").is_code(0);
         // A mount may also hide files.
         fs::remove_dir_all(&at).unwrap();
-        case.run("snapshot t -o t.b3 --allow-empty").is_code(0);
+        case.run("update t.b3 --allow-empty").is_code(0);
         let at = case.folder.join("t/d");
         let mounted = Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&at).status();
         assert!(mounted.unwrap().success());

@@ -154,16 +154,6 @@ fn update_adds_and_carries_on_and_rot_keeps() {
 }
 
 #[test]
-fn snapshot_over_a_manifest_says_that_it_has_no_such_digests() {
-    let folder = Folder::with(&["t/a"]);
-    folder.treewide("snapshot t -o m.b3 --also sha256").run().fails(0, &[]);
-    let said = "m.b3: the manifest that was here had digests by other algorithms (--also), and the new one has not";
-    folder.treewide("snapshot t -o m.b3").run().fails(0, &[said]);
-    let again = folder.treewide("snapshot t -o m.b3 --also sha256").run();
-    assert!(!again.fails(0, &[]).stderr.contains("was here had"), "{}", again.stderr);
-}
-
-#[test]
 fn also_takes_no_algorithm_that_has_no_lists() {
     let folder = Folder::with(&["t/a"]);
     for name in ["blake3", "crc32", "git-blob-sha1", "md5-dos2unix", "sha9", ""] {

@@ -36,7 +36,11 @@ fn xattrs_are_said_in_words_in_json_and_in_stat() {
     let (_, stdout, _) = run("verify --quick --json m.b3 t");
     let found: Value = serde_json::from_str(stdout.lines().next().unwrap()).unwrap();
     assert_eq!(found["detail"], "user.bytes 0xff00 -> 0xfe00");
-    let (code, stdout, stderr) = run("update m.b3 t -o n.b3");
+    for end in ["", ".tw"] {
+        std::fs::copy(folder.join(format!("m.b3{end}")), folder.join(format!("n.b3{end}")))
+            .unwrap();
+    }
+    let (code, stdout, stderr) = run("update n.b3 t");
     assert_eq!((code, &*stdout), (Some(0), line), "{stderr}");
     let (_, stdout, stderr) = run("diff m.b3 n.b3");
     assert_eq!(stdout, line);

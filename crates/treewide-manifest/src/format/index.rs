@@ -78,6 +78,9 @@ pub struct Trailer {
     /// Whether records name more of them, as they would make this line too long.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more_mounts: bool,
+    /// The check of the last section of the [past](crate::past_path). A manifest that dropped nothing has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past: Option<String>,
     /// The BLAKE3 hash of all bytes of the index before this key, in hex. The first manifests have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
@@ -206,9 +209,9 @@ impl IndexFile {
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub(crate) fn open(mut file: File, list: &Hash) -> Result<Self, String> {
+    pub(crate) fn open(file: File, list: &Hash) -> Result<Self, String> {
         let unreadable = |error: io::Error| error.to_string();
-        let trailer = last_line(&mut file).map_err(unreadable)?;
+        let trailer = last_line(&file).map_err(unreadable)?;
         let mut lines = BufReader::with_capacity(64 << 10, file);
         let mut line = Vec::new();
         read_line(&mut lines, &mut line).map_err(unreadable)?;
@@ -280,11 +283,12 @@ pub(crate) fn parse(line: &[u8]) -> Result<Indexed, String> {
     Ok(indexed(&entry)?)
 }
 
-fn last_line(file: &mut File) -> io::Result<Vec<u8>> {
+/// The last line, without its end; an empty one if it is cut off or too long.
+pub(crate) fn last_line(mut file: &File) -> io::Result<Vec<u8>> {
     let len = file.metadata()?.len();
     file.seek(SeekFrom::Start(len.saturating_sub(LAST_LINE)))?;
     let mut tail = Vec::new();
-    (&*file).take(LAST_LINE).read_to_end(&mut tail)?;
+    file.take(LAST_LINE).read_to_end(&mut tail)?;
     file.rewind()?;
     let Some(rest) = tail.strip_suffix(b"\n") else { return Ok(Vec::new()) };
     let start = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -378,9 +382,11 @@ pub(crate) struct Lines {
     bytes: u64,
     facts: Digest,
     mounts: Mounts,
-    /// The last day that was written, and its text: nearly all lines have the same.
-    day: Option<(Day, String)>,
+    day: LastDay,
 }
+
+/// The last day that was written, and its text: nearly all lines have the same.
+pub(crate) type LastDay = Option<(Day, String)>;
 
 impl Lines {
     pub(crate) fn new(rules: &Rules) -> Self {
@@ -394,13 +400,19 @@ impl Lines {
         }
     }
 
-    pub(crate) fn header(rules: &Rules, root: &std::path::Path, also: &[Algorithm]) -> String {
+    /// The first line, of a walk that began then.
+    pub(crate) fn header(
+        rules: &Rules,
+        root: &std::path::Path,
+        also: &[Algorithm],
+        began: &str,
+    ) -> String {
         let (kind, slack_ns) = crate::tree::clock::kind(root);
         let header = Header {
             treewide: VERSION.into(),
             rules: rules.clone(),
             fs: FileSystem { kind: kind.into(), slack_ns },
-            began: crate::format::day::now(),
+            began: began.into(),
             also: also.iter().map(|it| it.name().into()).collect(),
         };
         serde_json::to_string(&header).unwrap_or_default() + "\n"
@@ -410,67 +422,19 @@ impl Lines {
     pub(crate) fn push(&mut self, to: &mut Vec<u8>, record: &Record) {
         self.written += 1;
         self.facts.add(record);
-        to.push(b'{');
-        push_bytes(to, "path", record.bare());
-        let kind = match record.what {
-            What::Directory(_) => "dir",
-            _ => record.kind().word(),
-        };
-        push_text(to, ",\"type\":", kind);
-        match &record.what {
-            What::File(file) => {
-                self.files += 1;
-                if !crate::format::name::is_listable(&record.name) {
-                    push_text(to, ",\"digest\":", &hex(&file.digest));
-                }
-                if let Some(facts) = &file.facts {
-                    self.bytes = self.bytes.saturating_add(facts.bytes);
-                    self.push_facts(to, facts);
-                }
-            }
-            What::Link(target) => {
-                to.push(b',');
-                push_bytes(to, "target", target);
-            }
-            What::Directory(Some(mode)) => push_mode(to, *mode),
-            What::Directory(None) | What::Special(_) | What::Unknown(_) => {}
+        if let What::File(file) = &record.what {
+            self.files += 1;
+            let bytes = file.facts.as_ref().map_or(0, |it| it.bytes);
+            self.bytes = self.bytes.saturating_add(bytes);
         }
-        if !record.xattrs.is_empty() {
-            push_xattrs(to, &record.xattrs);
-        }
+        let has_digest = !crate::format::name::is_listable(&record.name);
+        push_record(to, record, has_digest, &mut self.day);
         let mounts = std::mem::take(&mut self.mounts.next_record);
         if !mounts.is_empty() {
             to.extend_from_slice(b",\"mounts\":");
             to.extend_from_slice(serde_json::to_string(&mounts).unwrap_or_default().as_bytes());
         }
         to.extend_from_slice(b"}\n");
-    }
-
-    fn push_facts(&mut self, to: &mut Vec<u8>, facts: &Facts) {
-        push_number(to, ",\"bytes\":", facts.bytes);
-        if let Some(mode) = facts.mode {
-            push_mode(to, mode);
-        }
-        match (&facts.key, &facts.untrusted) {
-            (Some(key), _) => {
-                to.push(b',');
-                push_key(to, key);
-            }
-            (None, untrusted) => {
-                to.extend_from_slice(b",\"mtime\":null");
-                if let Some(key) = untrusted {
-                    to.extend_from_slice(b",\"untrusted\":{");
-                    push_key(to, key);
-                    to.push(b'}');
-                }
-            }
-        }
-        if let Some(read) = facts.read {
-            let day = self.day.take().filter(|(day, _)| *day == read);
-            let (_, text) = self.day.insert(day.unwrap_or_else(|| (read, read.to_string())));
-            push_text(to, ",\"read\":", text);
-        }
-        also::push(to, &facts.also);
     }
 
     /// Notes a place where something was mounted.
@@ -487,9 +451,72 @@ impl Lines {
             facts: self.facts.clone().finish().to_hex().to_string(),
             mounts: self.mounts.last_line.clone(),
             more_mounts: self.mounts.has_more,
+            past: None,
             check: None,
         }
     }
+}
+
+/// Adds the line of a record, without its end.
+pub(crate) fn push_record(
+    to: &mut Vec<u8>,
+    record: &Record,
+    has_digest: bool,
+    last_day: &mut LastDay,
+) {
+    to.push(b'{');
+    push_bytes(to, "path", record.bare());
+    let kind = match record.what {
+        What::Directory(_) => "dir",
+        _ => record.kind().word(),
+    };
+    push_text(to, ",\"type\":", kind);
+    match &record.what {
+        What::File(file) => {
+            if has_digest {
+                push_text(to, ",\"digest\":", &hex(&file.digest));
+            }
+            if let Some(facts) = &file.facts {
+                push_facts(to, facts, last_day);
+            }
+        }
+        What::Link(target) => {
+            to.push(b',');
+            push_bytes(to, "target", target);
+        }
+        What::Directory(Some(mode)) => push_mode(to, *mode),
+        What::Directory(None) | What::Special(_) | What::Unknown(_) => {}
+    }
+    if !record.xattrs.is_empty() {
+        push_xattrs(to, &record.xattrs);
+    }
+}
+
+fn push_facts(to: &mut Vec<u8>, facts: &Facts, last_day: &mut LastDay) {
+    push_number(to, ",\"bytes\":", facts.bytes);
+    if let Some(mode) = facts.mode {
+        push_mode(to, mode);
+    }
+    match (&facts.key, &facts.untrusted) {
+        (Some(key), _) => {
+            to.push(b',');
+            push_key(to, key);
+        }
+        (None, untrusted) => {
+            to.extend_from_slice(b",\"mtime\":null");
+            if let Some(key) = untrusted {
+                to.extend_from_slice(b",\"untrusted\":{");
+                push_key(to, key);
+                to.push(b'}');
+            }
+        }
+    }
+    if let Some(read) = facts.read {
+        let day = last_day.take().filter(|(day, _)| *day == read);
+        let (_, text) = last_day.insert(day.unwrap_or_else(|| (read, read.to_string())));
+        push_text(to, ",\"read\":", text);
+    }
+    also::push(to, &facts.also);
 }
 
 /// Completes the last line: `before` has hashed all bytes of the index up to the `}` of a line without a check.
@@ -546,7 +573,7 @@ fn push_text(to: &mut Vec<u8>, key: &str, text: &str) {
 }
 
 /// A string, and its bytes in hex if it is not UTF-8.
-fn push_bytes(to: &mut Vec<u8>, key: &str, bytes: &[u8]) {
+pub(crate) fn push_bytes(to: &mut Vec<u8>, key: &str, bytes: &[u8]) {
     to.push(b'"');
     to.extend_from_slice(key.as_bytes());
     to.extend_from_slice(b"\":");

@@ -4,24 +4,26 @@
 //! begin      two temporary files next to the final places
 //! add        a line to each
 //! complete   both on the disk; the index ends with the hash of the list
-//! appear     first the list, then the index
+//! appear     first what the past gets, then the list, then the index
 //! ```
 //!
-//! If the program is killed between the last two steps, the old index is next to the new list. It belongs to another
+//! If the program is killed between list and index, the old index is next to the new list. It belongs to another
 //! list, so it is not used, and every file is read once.
 
 use crate::error::Error;
+use crate::format::day;
 use crate::format::index;
 use crate::format::list::{self, List};
 use crate::format::manifest::{Manifest, index_path};
 use crate::format::record::{Record, What};
 use crate::format::regular;
 use crate::format::rules::Rules;
-use crate::keep::journal::{self, Journal, Taken, journal_path};
+use crate::keep::journal::{self, Found, Journal, journal_path};
+use crate::keep::past::{self, Additions, Past, past_path};
 use crate::loss::Loss;
 use crate::tree::scan::Own;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use treewide::{Hash, Hasher, OUT_LEN};
@@ -49,8 +51,13 @@ pub struct Draft {
     /// Whether a journal is kept: whether one that is there is gone on with, and from which time on it is added to.
     keeps: Option<(bool, Duration)>,
     journal: Option<Journal>,
+    /// The past of the manifest in its place, and when the walk began.
+    past: Option<Past>,
+    began: String,
     /// Why it must not appear.
     withheld: Option<&'static str>,
+    /// Whether it takes the place of no other manifest.
+    is_new: bool,
     /// The old list, locked: no one else writes a new one at the same time.
     lock: Option<File>,
 }
@@ -105,7 +112,6 @@ impl Draft {
                 Some(true) if path.symlink_metadata().is_err() => {
                     return Err(Error::refused(&index, Loss::NoList));
                 }
-                Some(true) if !has_index => return Err(Error::refused(&index, Loss::NoIndex)),
                 _ => {}
             }
         }
@@ -137,7 +143,10 @@ impl Draft {
             totals: None,
             keeps: None,
             journal: None,
+            past: None,
+            began: day::now(),
             withheld: None,
+            is_new: false,
             lock,
         })
     }
@@ -153,25 +162,29 @@ impl Draft {
         Self { keeps: Some((resumes, from)), ..self }
     }
 
-    pub(crate) fn begin_journal(
-        &mut self,
-        root: &Path,
-        rules: &Rules,
-    ) -> Result<Option<Taken>, Error> {
-        let Some((resumes, from)) = self.keeps else { return Ok(None) };
-        let (journal, taken) = Journal::begin(&self.path, root, rules, resumes, from)?;
+    /// Looks at the past of the manifest in its place, which is made from `old`.
+    pub(crate) fn open_past(&mut self, old: Option<&Manifest>) -> Result<(), Error> {
+        if self.index.is_some() {
+            self.past = Some(Past::open(&self.path, old)?);
+        }
+        Ok(())
+    }
+
+    /// The past, if there is an index that can name it.
+    pub(crate) fn past(&self) -> Option<&Past> {
+        self.past.as_ref()
+    }
+
+    pub(crate) fn begin_journal(&mut self, root: &Path) -> Result<Found, Error> {
+        let Some((resumes, from)) = self.keeps else { return Ok(Found::default()) };
+        let (journal, found) = Journal::begin(&self.path, root, resumes, from)?;
         self.journal = Some(journal);
-        Ok(taken)
+        Ok(found)
     }
 
     /// The journal, if what is read is to be added to it.
     pub(crate) fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref().filter(|it| it.is_kept())
-    }
-
-    /// Where pieces of long files are kept, if there is a journal.
-    pub(crate) fn adder(&self) -> Option<journal::Adder> {
-        self.journal.as_ref().and_then(Journal::adder)
     }
 
     /// Where the list will be.
@@ -191,6 +204,9 @@ impl Draft {
         }
         own.add(&self.path);
         own.add(&index_path(&self.path));
+        if self.past.is_some() {
+            own.add(&past_path(&self.path));
+        }
         for signature in signatures(&self.path) {
             own.add(&signature);
         }
@@ -202,7 +218,8 @@ impl Draft {
     }
 
     pub(crate) fn start(&mut self, rules: &Rules, root: &Path, also: &[Algorithm]) -> index::Lines {
-        self.facts.extend_from_slice(index::Lines::header(rules, root, also).as_bytes());
+        self.facts
+            .extend_from_slice(index::Lines::header(rules, root, also, &self.began).as_bytes());
         index::Lines::new(rules)
     }
 
@@ -231,10 +248,19 @@ impl Draft {
         Ok(())
     }
 
-    pub(crate) fn complete(&mut self, lines: &index::Lines) -> Result<Totals, Error> {
+    pub(crate) fn complete(
+        &mut self,
+        lines: &index::Lines,
+        additions: Additions,
+        accepts_damage: bool,
+    ) -> Result<Totals, Error> {
         self.write()?;
         let hash = self.hasher.finalize();
-        let trailer = lines.trailer(&hash);
+        let mut trailer = lines.trailer(&hash);
+        if let Some(past) = &mut self.past {
+            let run = (&*self.began, &*trailer.facts);
+            trailer.past = past.complete(run, additions, accepts_damage)?;
+        }
         let text = serde_json::to_string(&trailer)
             .map_err(|error| Error::write(&self.path, error.into()))?;
         self.facts.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
@@ -267,12 +293,18 @@ impl Draft {
         Ok(totals)
     }
 
-    /// An error if the list that it would replace has files.
-    pub(crate) fn replaces_none(&self) -> Result<(), Error> {
-        match List::open(&self.path) {
-            Ok(list) if !list.is_empty() => Err(Error::refused(&self.path, Loss::NoFile)),
-            _ => Ok(()),
-        }
+    /// An error if a list or an index is in its place, now or when it is to appear. An empty file is neither.
+    pub(crate) fn replaces_nothing(&mut self) -> Result<(), Error> {
+        self.is_new = true;
+        self.check_place()
+    }
+
+    fn check_place(&self) -> Result<(), Error> {
+        let index = index_path(&self.path);
+        let is_there = fs::metadata(&self.path).is_ok_and(|it| it.len() > 0)
+            || fs::symlink_metadata(&index).is_ok_and(|it| it.len() > 0);
+        let is_refused = self.is_new && is_there;
+        if is_refused { Err(Error::refused(&self.path, Loss::There)) } else { Ok(()) }
     }
 
     /// Keeps it from appearing. What was read stays in the journal, for the next run.
@@ -288,6 +320,7 @@ impl Draft {
         if let Some(cause) = self.withheld {
             return Err(Error::write(&self.path, io::Error::other(cause)));
         }
+        self.check_place()?;
         let index = index_path(&self.path);
         let totals = self.totals.ok_or_else(|| {
             Error::write(
@@ -298,19 +331,13 @@ impl Draft {
         // A replaced file is deleted when no one has it open any more, which takes milliseconds.
         let has_old = cfg!(unix) && self.index.is_some();
         let old = if has_old { regular::open(&index).ok() } else { None };
+        if let Some(past) = self.past {
+            past.appear(&self.path)?;
+        }
         let mut left = self.list.appear().map_err(|error| Error::write(&self.path, error))?;
-        match self.index {
-            Some(new) => {
-                let also = new.appear().map_err(|error| Error::write(&index, error))?;
-                left = left.or(also);
-            }
-            // An old one would belong to another list.
-            None => match fs::remove_file(&index) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::write(&index, error));
-                }
-                _ => {}
-            },
+        if let Some(new) = self.index {
+            let also = new.appear().map_err(|error| Error::write(&index, error))?;
+            left = left.or(also);
         }
         if let Some(journal) = self.journal {
             journal.remove();
@@ -381,11 +408,7 @@ pub fn is_own_list(path: &Path) -> bool {
 
 /// Whether the file at the path is the index of some list, of any version; `None` if there is none, or an empty one.
 pub(crate) fn is_index(path: &Path) -> Option<bool> {
-    const BEGINS: &[u8] = b"{\"treewide\":\"manifest ";
-    let file = regular::open(path).ok()?;
-    let mut begin = Vec::new();
-    let read = file.take(BEGINS.len() as u64).read_to_end(&mut begin);
-    (read.is_err() || !begin.is_empty()).then(|| read.is_ok() && begin == BEGINS)
+    regular::begins(path, b"{\"treewide\":\"manifest ")
 }
 
 /// If a run was killed between its two renames, also lets its index appear.
@@ -435,6 +458,9 @@ pub(crate) fn files_of(manifest: &Manifest) -> Vec<PathBuf> {
     // Any other file of this name is a part of the tree.
     if journal::is_left(list) {
         files.push(journal_path(list));
+    }
+    if regular::begins(&past_path(list), past::BEGINS) == Some(true) {
+        files.push(past_path(list));
     }
     files
 }

@@ -1,17 +1,16 @@
 //! Journal of the files that a run has read, so that the next run need not read them again if this one is killed.
 //!
 //! ```text
-//! {"treewide":"journal 1","root":"/home/me/photos","rules":{..}}          a part begins: one for each run
+//! {"treewide":"journal 1","root":"/home/me/photos"}                       a part begins: one for each run
 //! {"path":"a.txt","bytes":12,"digest":"..","mtime":..,"ctime":..,...}     files that were read, in order
-//! {"long":"b.img","bytes":..,"mtime":..,"piece":67108864,"at":0,"cvs":".."}     pieces of a file that is being read
 //! {"check":".."}                                                          the hash of all bytes before this line
 //! ```
 //!
 //! Lines after the last right check do not count: they were being written when the run or the machine was ended. A file has a
-//! line only if it has a [key](crate::format::trust), and its line is used only if it still has that key.
+//! line only if it has a [key](crate::format::trust), and its line is used only if it still has that key. So the rules of the run do
+//! not matter. Parts of other directories are not used, and stay until a manifest is complete.
 //!
-//! Of a long file there is a line whenever some of its pieces were read, with their chaining values. They are used on the same
-//! terms: the file had a key before they were read, and has it still.
+//! A journal is a help and nothing else: what cannot be used is left alone, and the run reads what it needs.
 //!
 //! A thread of its own writes, so that no one waits for the disk. What is read in the first second is not kept: reading it
 //! again takes no longer than that, and most runs are over by then.
@@ -21,19 +20,17 @@ use crate::format::also::{self, Texts};
 use crate::format::day::Day;
 use crate::format::record::{Facts, FileRecord, Record, What};
 use crate::format::regular;
-use crate::format::rules::Rules;
 use crate::format::trust::Key;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use treewide::{Hasher, OUT_LEN};
 use treewide_files::digest::{hex, unhex};
 use treewide_files::list::read_line;
-use writer::{Place, Shared, Waiting, Writer};
+use writer::{Place, Writer};
 
 mod writer;
 
@@ -41,8 +38,6 @@ mod writer;
 const VERSION: &str = "journal 1";
 /// What is read is kept after this time.
 pub(crate) const FROM: Duration = Duration::from_secs(1);
-/// Long files whose pieces are held, at most. One at a time is read, so that each run leaves one that it has not read to its end.
-const MOST_BEGUN: usize = 8;
 /// Parts that are read next to each other, at most. A run that continues after as many others writes no part.
 const PARTS: usize = 200;
 
@@ -71,7 +66,6 @@ struct Header {
     root: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root_hex: Option<String>,
-    rules: Rules,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -98,70 +92,6 @@ struct Line {
     /// Digests by other algorithms. A run that wants others reads the file.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     also: Texts<'static>,
-}
-
-/// Pieces of a long file, from one of them on.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Pieces {
-    long: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    long_hex: Option<String>,
-    bytes: u64,
-    mtime: i64,
-    ctime: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ino: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    dev: Option<u64>,
-    /// The bytes of a piece.
-    piece: u64,
-    /// The number of the first of them.
-    at: u64,
-    cvs: String,
-}
-
-impl Pieces {
-    pub(crate) fn new(name: &[u8], begun: &Begun, at: usize) -> Self {
-        let (long, long_hex) = text(name);
-        let Begun { bytes, key, piece, .. } = *begun;
-        let (mtime, ctime, ino, dev) = (key.mtime, key.ctime, key.inode, key.device);
-        let cvs = hex(begun.cvs[at..].as_flattened());
-        Self { long, long_hex, bytes, mtime, ctime, ino, dev, piece, at: at as u64, cvs }
-    }
-
-    /// Adds them to the known pieces of the file.
-    fn add_to(self, known: &mut Vec<(Vec<u8>, Begun)>) -> Option<()> {
-        let name = bytes(self.long, self.long_hex)?;
-        let key = Key { mtime: self.mtime, ctime: self.ctime, inode: self.ino, device: self.dev };
-        let cvs = unhex(self.cvs.as_bytes())?;
-        let (cvs, []) = cvs.as_chunks::<OUT_LEN>() else { return None };
-        if self.at == 0 {
-            let (bytes, piece) = (self.bytes, self.piece);
-            known.retain(|(it, _)| *it != name);
-            if known.len() == MOST_BEGUN {
-                known.remove(0);
-            }
-            known.push((name, Begun { bytes, key, piece, cvs: cvs.to_vec() }));
-            return Some(());
-        }
-        let (_, there) = known.iter_mut().find(|(it, _)| *it == name)?;
-        let follows = (there.bytes, there.key, there.piece, there.cvs.len() as u64)
-            == (self.bytes, key, self.piece, self.at);
-        follows.then(|| there.cvs.extend_from_slice(cvs))
-    }
-}
-
-/// A long file that was read up to one of its pieces.
-#[derive(Debug)]
-pub(crate) struct Begun {
-    /// Its length.
-    pub(crate) bytes: u64,
-    /// Its key before the pieces were read.
-    pub(crate) key: Key,
-    /// The bytes of a piece.
-    pub(crate) piece: u64,
-    /// The chaining values of its first pieces.
-    pub(crate) cvs: Vec<[u8; OUT_LEN]>,
 }
 
 /// Text, and all bytes in hex if it is not UTF-8.
@@ -223,62 +153,69 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// The journal of a run that makes a manifest of `root` with these rules. With `resumes`, what is in the journal that
-    /// is at the path is returned, and more is added to it. Without, that journal stays as it is until the run is done,
-    /// and no other one is written. Nothing is added before the time `from` has passed.
+    /// The journal of a run that makes a manifest of `root`. With `resumes`, what is in the journal that is at the path is returned,
+    /// and more is added to it. Without, that journal stays as it is until the run is done, and no other one is written. Nothing is
+    /// added before the time `from` has passed.
     ///
     /// # Errors
-    /// If the journal that the run would continue with is that of another run, or cannot be read.
+    /// If another run is writing it.
     pub(crate) fn begin(
         list: &Path,
         root: &Path,
-        rules: &Rules,
         resumes: bool,
         from: Duration,
-    ) -> Result<(Self, Option<Taken>), Error> {
+    ) -> Result<(Self, Found), Error> {
         let path = journal_path(list);
-        let at_path = |error: io::Error| Error::read(&path, error);
         let root = fs::canonicalize(root).map_err(|error| Error::read(root, error))?;
         let (text, root_hex) = text(root.as_os_str().as_encoded_bytes());
-        let header =
-            Header { treewide: VERSION.into(), root: text, root_hex, rules: rules.clone() };
-        if fs::metadata(&path).is_ok_and(|it| !it.is_file()) {
-            let cause = "is not a regular file, and the journal would be there; remove it";
-            return Err(at_path(io::Error::other(cause)));
-        }
-        let there = match OpenOptions::new().read(true).write(resumes).open(&path) {
-            Ok(file) => Some(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(_) if !resumes => {
-                return Ok((Self { path, writer: None, is_ours: false, _held: None }, None));
+        let header = Header { treewide: VERSION.into(), root: text, root_hex };
+        let mut journal = Self { path, writer: None, is_ours: false, _held: None };
+        let opened = match fs::symlink_metadata(&journal.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let place = Place::New(journal.path.clone(), fs::metadata(list).ok().map(Box::new));
+                journal.writer = Writer::start(place, &header, Hasher::new(), from);
+                journal.is_ours = true;
+                return Ok((journal, Found::default()));
             }
-            Err(error) => return Err(at_path(error)),
+            Err(error) => Err(error),
+            Ok(there) if !there.is_file() => Err(io::Error::other("is not a regular file")),
+            Ok(_) => OpenOptions::new().read(true).write(resumes).open(&journal.path),
         };
-        let Some(file) = there else {
-            let place = Place::New(path.clone(), fs::metadata(list).ok().map(Box::new));
-            let writer = Writer::start(place, &header, Hasher::new(), from);
-            return Ok((Self { path, writer, is_ours: true, _held: None }, None));
+        let file = match opened {
+            Ok(file) if is_journal(&file) => file,
+            Ok(_) => return Ok((journal, Found::unused("is not a journal".into()))),
+            Err(error) => return Ok((journal, Found::unused(error.to_string()))),
         };
+        // That of a run which is under way is not one that was interrupted.
+        lock(&file).map_err(|error| Error::read(&journal.path, error))?;
+        journal.is_ours = true;
         if !resumes {
-            let is_ours = is_journal(&file);
-            if is_ours {
-                // That of a run which is under way is not one that was interrupted.
-                lock(&file).map_err(at_path)?;
-            }
-            return Ok((Self { path, writer: None, is_ours, _held: Some(file) }, None));
+            journal._held = Some(file);
+            return Ok((journal, Found::default()));
         }
-        lock(&file).map_err(at_path)?;
-        let mut read =
-            Parts::read(&file, &header).map_err(|cause| at_path(io::Error::other(cause)))?;
-        let taken = Taken::open(&path, &mut read).map_err(at_path)?;
-        let writer = if read.starts.len() < PARTS {
-            file.set_len(read.end).map_err(|error| Error::write(&path, error))?;
-            (&file).seek(SeekFrom::End(0)).map_err(at_path)?;
-            Writer::start(Place::Open(file), &header, read.hasher, from)
-        } else {
-            None
-        };
-        Ok((Self { path, writer, is_ours: true, _held: None }, Some(taken)))
+        let mut found = Found::default();
+        match journal.resume(file, &header, from, &mut found) {
+            Ok(()) => Ok((journal, found)),
+            Err(error) => Ok((journal, Found::unused(error.to_string()))),
+        }
+    }
+
+    fn resume(
+        &mut self,
+        file: File,
+        header: &Header,
+        from: Duration,
+        found: &mut Found,
+    ) -> io::Result<()> {
+        let parts = Parts::read(&file, header)?;
+        found.taken = Some(Taken::open(&self.path, &parts)?);
+        found.note = parts.note;
+        if parts.starts.len() < PARTS {
+            file.set_len(parts.end)?;
+            (&file).seek(SeekFrom::End(0))?;
+            self.writer = Writer::start(Place::Open(file), header, parts.hasher, from);
+        }
+        Ok(())
     }
 
     /// Whether what is read is added to it from now on.
@@ -294,13 +231,8 @@ impl Journal {
     /// Adds a file that was read.
     pub(crate) fn add(&self, record: Record) {
         if let Some(writer) = &self.writer {
-            writer.shared.add(Waiting::File(record));
+            writer.shared.add(record);
         }
-    }
-
-    /// Where pieces of long files are added.
-    pub(crate) fn adder(&self) -> Option<Adder> {
-        self.writer.as_ref().map(|writer| Adder(Arc::clone(&writer.shared)))
     }
 
     /// The manifest is complete: no one needs the journal any more.
@@ -308,7 +240,7 @@ impl Journal {
         let mut is_there = true;
         if let Some(writer) = self.writer.take() {
             writer.shared.state().waiting.clear();
-            let shared = Arc::clone(&writer.shared);
+            let shared = writer.shared.clone();
             drop(writer);
             // If there is one that this run has not made, it is that of another run.
             is_there = shared.has_file.load(Ordering::Relaxed);
@@ -317,20 +249,6 @@ impl Journal {
             // If it stays, the next run says that it is there.
             let _ = fs::remove_file(&self.path);
         }
-    }
-}
-
-/// Adds pieces of long files to a journal.
-pub(crate) struct Adder(Arc<Shared>);
-
-impl Adder {
-    /// Whether what is read is added from now on.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.0.is_kept.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn add(&self, pieces: Pieces) {
-        self.0.add(Waiting::Pieces(pieces));
     }
 }
 
@@ -358,98 +276,86 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
+/// What was found in place of the journal.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) taken: Option<Taken>,
+    /// Why it, or a part of it, is not used.
+    pub(crate) note: Option<String>,
+}
+
+impl Found {
+    fn unused(note: String) -> Self {
+        Self { taken: None, note: Some(note) }
+    }
+}
+
 /// The parts of a journal that count.
+#[derive(Clone)]
 struct Parts {
-    /// Where the lines of each begin.
-    starts: Vec<u64>,
+    /// Where the lines of each begin, and whether they are used.
+    starts: Vec<(u64, bool)>,
     /// Where they end: behind the last right check.
     end: u64,
     /// Of all bytes before the end.
     hasher: Hasher,
-    begun: Vec<(Vec<u8>, Begun)>,
+    note: Option<String>,
 }
 
 impl Parts {
-    fn read(file: &File, expected: &Header) -> Result<Self, String> {
-        let unreadable = |error: io::Error| error.to_string();
-        if !is_journal(file) {
-            return Err("is not a journal; remove it, or write the list elsewhere".into());
-        }
+    fn read(file: &File, expected: &Header) -> io::Result<Self> {
         let mut reader = file;
-        reader.rewind().map_err(unreadable)?;
+        reader.rewind()?;
         let mut lines = BufReader::with_capacity(64 << 10, reader);
-        let (mut line, mut at, mut hasher) = (Vec::new(), 0, Hasher::new());
-        let (starts, begun) = (Vec::new(), Vec::new());
-        let mut found = Self { starts, end: 0, hasher: Hasher::new(), begun };
-        let (mut starts, mut pieces) = (Vec::new(), Vec::new());
+        let mut line = Vec::new();
+        let mut all = Self { starts: Vec::new(), end: 0, hasher: Hasher::new(), note: None };
+        let mut found = all.clone();
         loop {
             match read_line(&mut lines, &mut line) {
                 // No line of ours is that long.
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(found),
-                read => read.map_err(unreadable)?,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => break,
+                read => read?,
             }
             if line.last() != Some(&b'\n') {
-                return Ok(found);
+                break;
             }
             let is_check = match serde_json::from_slice::<Check>(&line) {
                 // The bytes before this line differ from the written ones, or this line does.
-                Ok(check) if check.check != hasher.finalize().to_hex().as_str() => {
-                    return Ok(found);
-                }
-                Ok(_) => true,
-                Err(_) => false,
+                Ok(check) if check.check != all.hasher.finalize().to_hex().as_str() => break,
+                is_check => is_check.is_ok(),
             };
-            hasher.update(&line);
-            at += line.len() as u64;
+            all.hasher.update(&line);
+            all.end += line.len() as u64;
             if is_check {
-                let mut begun = found.begun;
-                for pieces in pieces.drain(..) {
-                    // What cannot be understood is read again.
-                    let _ = Pieces::add_to(pieces, &mut begun);
-                }
-                found = Self { starts: starts.clone(), end: at, hasher: hasher.clone(), begun };
-            } else if line.starts_with(b"{\"long\":") {
-                pieces.extend(serde_json::from_slice::<Pieces>(&line).ok());
+                found = all.clone();
             } else if line.starts_with(b"{\"treewide\":") {
-                expected.is(&line)?;
-                starts.push(at);
+                let unused = expected.is(&line).err();
+                all.starts.push((all.end, unused.is_none()));
+                all.note = unused.or(all.note);
             }
         }
+        found.note = all.note;
+        Ok(found)
     }
 }
 
 impl Header {
-    /// Whether the line is this header; what to do if not.
+    /// Whether the line is this header; why not.
     fn is(&self, line: &[u8]) -> Result<(), String> {
         #[derive(Deserialize)]
         struct Version {
             treewide: String,
         }
-        let remove = "remove it to begin anew";
-        let version: Result<Version, _> = serde_json::from_slice(line);
-        match version {
-            Ok(version) if version.treewide == VERSION => {}
-            Ok(version) => {
-                let is = version.treewide;
-                return Err(format!(
-                    "is a {is:?}, and this program continues with {VERSION:?}; {remove}"
-                ));
-            }
-            Err(_) => return Err(format!("is damaged; {remove}")),
+        let damaged = |_| "a part of it is damaged".to_owned();
+        let version: Version = serde_json::from_slice(line).map_err(damaged)?;
+        if version.treewide != VERSION {
+            return Err(format!("is a {:?}, and this program reads {VERSION:?}", version.treewide));
         }
-        let header: Self = serde_json::from_slice(line)
-            .map_err(|error| format!("is damaged, {error}; {remove}"))?;
-        if (&header.root, &header.root_hex) != (&self.root, &self.root_hex) {
-            let (is, not) = (header.root, &self.root);
-            return Err(format!(
-                "is of the directory {is}, and not of {not}; name that, or {remove}"
-            ));
+        let header: Self = serde_json::from_slice(line).map_err(damaged)?;
+        match (&header.root, &header.root_hex) == (&self.root, &self.root_hex) {
+            true => Ok(()),
+            false => Err(format!("a part of it is of the directory {}", header.root)),
         }
-        if header.rules != self.rules {
-            let rules = header.rules.json();
-            return Err(format!("was made with other rules, {rules}; give the same, or {remove}"));
-        }
-        Ok(())
     }
 }
 
@@ -457,8 +363,6 @@ impl Header {
 #[derive(Debug)]
 pub(crate) struct Taken {
     cursors: Vec<Cursor>,
-    /// Long files that were begun last, by their names.
-    pub(crate) begun: Vec<(Vec<u8>, Begun)>,
 }
 
 #[derive(Debug)]
@@ -469,9 +373,10 @@ struct Cursor {
 }
 
 impl Taken {
-    fn open(path: &Path, parts: &mut Parts) -> io::Result<Self> {
-        let ends = parts.starts.iter().skip(1).copied().chain([parts.end]);
-        let cursors = parts.starts.iter().zip(ends).map(|(start, end)| {
+    fn open(path: &Path, parts: &Parts) -> io::Result<Self> {
+        let ends = parts.starts.iter().skip(1).map(|it| it.0).chain([parts.end]);
+        let used = parts.starts.iter().zip(ends).filter(|((_, is_used), _)| *is_used);
+        let cursors = used.map(|((start, _), end)| {
             let mut file = regular::open(path)?;
             file.seek(SeekFrom::Start(*start))?;
             let lines = BufReader::with_capacity(16 << 10, file.take(end.saturating_sub(*start)));
@@ -479,8 +384,7 @@ impl Taken {
             cursor.read();
             Ok(cursor)
         });
-        let cursors = cursors.collect::<io::Result<_>>()?;
-        Ok(Self { cursors, begun: std::mem::take(&mut parts.begun) })
+        Ok(Self { cursors: cursors.collect::<io::Result<_>>()? })
     }
 
     /// What the last run that has read the file with this name found.

@@ -3,8 +3,10 @@
 use crate::error::Error;
 use crate::format::manifest::{Manifest, index_path};
 use crate::format::name;
+use crate::format::regular;
 use crate::keep::draft::is_index;
 use crate::keep::journal::journal_path;
+use crate::keep::past::{BEGINS, past_path};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use treewide_files::Stamp;
@@ -55,9 +57,9 @@ impl Places {
         self
     }
 
-    /// The run reads this list, or keeps it: with its index and its journal.
+    /// The run reads this list, or keeps it: with its index, its journal and its past.
     pub fn reads_manifest(self, list: &Path) -> Self {
-        self.reads(list).reads(&index_path(list)).reads(&journal_path(list))
+        files(list).iter().fold(self.reads(list), |all, it| all.reads(it))
     }
 
     /// The run reads outboards in this folder.
@@ -72,9 +74,9 @@ impl Places {
         self
     }
 
-    /// The run writes this list, with its index and its journal.
+    /// The run writes this list, with its index, its journal and its past.
     pub fn writes_manifest(self, list: &Path) -> Self {
-        self.writes(list).writes(&index_path(list)).writes(&journal_path(list))
+        files(list).iter().fold(self.writes(list), |all, it| all.writes(it))
     }
 
     /// Compares all of them, and what is written with the files that `manifest` lists below `dir`.
@@ -106,11 +108,18 @@ impl Places {
     }
 }
 
+/// What is next to a list.
+fn files(list: &Path) -> [PathBuf; 3] {
+    [index_path(list), journal_path(list), past_path(list)]
+}
+
 /// The list of the manifest that loses a part if this file is replaced: it is an index, or a list with its index next to it.
 pub fn manifest_at(path: &Path) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
-    if is_index(&path) == Some(true) {
-        let list = path.to_str().and_then(|it| it.strip_suffix(".tw")).map(PathBuf::from);
+    let is_past = regular::begins(&path, BEGINS) == Some(true);
+    if is_past || is_index(&path) == Some(true) {
+        let end = if is_past { ".past" } else { ".tw" };
+        let list = path.to_str().and_then(|it| it.strip_suffix(end)).map(PathBuf::from);
         return Some(list.unwrap_or(path));
     }
     is_index(&index_path(&path))?.then_some(path)
@@ -150,6 +159,7 @@ mod tests {
             ("a.b3", ""),
             ("a.b3.tw", "{\"treewide\":\"manifest 1\"}\n"),
             ("alone", "{\"treewide\":\"manifest 2\"}\n"),
+            ("old.past", "{\"treewide\":\"past 1\"}\n"),
             ("game", ""),
             ("game.tw", "own"),
             ("empty", ""),
@@ -158,7 +168,8 @@ mod tests {
             fs::write(at(name), content).unwrap();
         }
         for (name, list) in
-            [("a.b3", Some("a.b3")), ("a.b3.tw", Some("a.b3")), ("alone", Some("alone"))]
+            [("a.b3.tw", "a.b3"), ("a.b3", "a.b3"), ("alone", "alone"), ("old.past", "old")]
+                .map(|it| (it.0, Some(it.1)))
                 .into_iter()
                 .chain(["game", "game.tw", "empty", "empty.tw", "new"].map(|it| (it, None)))
         {
@@ -177,7 +188,7 @@ mod tests {
         fs::hard_link(at("a.b3"), at("other name")).unwrap();
         let refused = |places: Places| places.check(None).is_err();
         let read = || Places::new().reads_manifest(&at("a.b3"));
-        for name in ["a.b3", "a.b3.tw", "a.b3.part", "t/../a.b3", "other name"] {
+        for name in ["a.b3", "a.b3.tw", "a.b3.part", "a.b3.past", "t/../a.b3", "other name"] {
             assert!(refused(read().writes(&at(name))), "{name}");
         }
         assert!(!refused(read().writes(&at("new"))));

@@ -47,8 +47,19 @@ impl Limit {
     fn allows(self, removed: u64, files: u64) -> bool {
         match self {
             Self::Files(most) => removed <= most,
-            Self::Percent(percent) => removed as f64 <= files as f64 * percent / 100.0,
+            Self::Percent(percent) => {
+                removed <= FEW || removed as f64 <= files as f64 * percent / 100.0
+            }
         }
+    }
+}
+
+/// Files that may be gone whatever percentage they are: small folders turn over.
+const FEW: u64 = 10;
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self::Percent(50.0)
     }
 }
 
@@ -57,7 +68,7 @@ impl Limit {
 pub(crate) struct Accepted {
     pub(crate) empty: bool,
     pub(crate) damage: bool,
-    pub(crate) removed: Option<Limit>,
+    pub(crate) removed: Limit,
 }
 
 /// Files that are asked for their other names, before only some are.
@@ -173,13 +184,6 @@ impl<'a> Guard<'a> {
         self.all[0].add(0, Like::Restored);
     }
 
-    /// Files that are gone under their names are there under others. That proves nothing of a directory.
-    pub(crate) fn moved(&mut self, files: u64) {
-        if files > 0 {
-            self.all[0].moved(files, Like::Restored);
-        }
-    }
-
     /// A record of no one knows which path, for this reason. It cannot be kept.
     pub(crate) fn unmatched(&self, record: &Record, cause: &str) -> Result<(), Error> {
         let list = self.old.map_or(Path::new(""), |old| old.list().path());
@@ -259,14 +263,9 @@ impl<'a> Guard<'a> {
         if let Some((name, _)) = off.filter(|_| !self.accepted.empty) {
             return refused(Loss::Mount(name::path(name)));
         }
-        match self.accepted.removed {
-            Some(limit) => {
-                let (lost, all) = (files.gone, files.gone + files.there);
-                let is_allowed = limit.allows(lost, all);
-                if is_allowed { Ok(()) } else { refused(Loss::Removed(lost, all)) }
-            }
-            None => Ok(()),
-        }
+        let (lost, all) = (files.gone, files.gone + files.there);
+        let is_allowed = self.accepted.removed.allows(lost, all);
+        if is_allowed { Ok(()) } else { refused(Loss::Removed(lost, all)) }
     }
 
     /// Whether a recorded path that is on another device than the directory is under a mount that was not there: rules for one file
@@ -301,7 +300,8 @@ mod tests {
         for wrong in ["", "%", "101%", "-1%", "1K", "NaN%"] {
             assert!(Limit::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Limit::Percent(10.0).allows(1, 10) && !Limit::Percent(10.0).allows(2, 10));
+        assert!(Limit::Percent(10.0).allows(11, 110) && !Limit::Percent(10.0).allows(12, 110));
+        assert!(Limit::Percent(0.0).allows(10, 10) && !Limit::Percent(0.0).allows(11, 11));
         assert!(Limit::Files(0).allows(0, 10) && !Limit::Files(0).allows(1, 10));
     }
 }

@@ -60,6 +60,19 @@ pub(crate) enum Note {
     Broken(Error),
 }
 
+impl Note {
+    /// What is recorded of the path.
+    pub(crate) fn record(&self) -> Option<&Record> {
+        match self {
+            Self::Unread(record) | Self::Gone(record, _) | Self::Below(record, _) => Some(record),
+            Self::Other(both) => Some(&both.0),
+            Self::Failed(record, ..) => record.as_ref(),
+            Self::Resumed(it) => it.task.about.record.as_deref(),
+            Self::New(_) | Self::Damaged(_) | Self::Broken(_) => None,
+        }
+    }
+}
+
 /// A file that a run before this one has read.
 pub(crate) struct Resumed {
     pub(crate) task: Task<About>,

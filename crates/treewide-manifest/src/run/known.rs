@@ -28,8 +28,6 @@ struct Content {
     begun: u64,
     /// `None` if files on several devices have these numbers, or its content was in doubt.
     bytes: Option<u64>,
-    /// How many of its names are gone, and how many are new.
-    names: [u32; 2],
 }
 
 impl Content {
@@ -72,24 +70,6 @@ impl<'a> Known<'a> {
         digest: &[u8; OUT_LEN],
     ) -> Result<bool, Error> {
         Ok(self.find(inode, mtime, |it| it.begun == begin(digest))?.is_some())
-    }
-
-    /// Counts a file that is gone under its name, or one that has a new name.
-    pub(crate) fn count(&mut self, file: &FileRecord, is_new: bool) -> Result<(), Error> {
-        let Some(seen) = file.facts.as_ref().filter(|it| it.bytes > 0).and_then(Facts::seen) else {
-            return Ok(());
-        };
-        let is_it = |it: &Content| it.begun == begin(&file.digest);
-        if let Some((_, content)) = self.find(seen.inode, Some(seen.mtime), is_it)? {
-            content.names[usize::from(is_new)] += 1;
-        }
-        Ok(())
-    }
-
-    /// How many files are gone under their names, and there under others.
-    pub(crate) fn moved(&self) -> u64 {
-        let all = self.numbers.iter().flat_map(BTreeMap::values);
-        all.map(|it| u64::from(it.names[0].min(it.names[1]))).sum()
     }
 
     /// Whether the manifest has no inodes, as where these do not last.
@@ -157,11 +137,9 @@ fn numbers_of(old: &Manifest) -> Result<Numbers, Error> {
         };
         // Of a file whose content was in doubt, another length may be so as well.
         let bytes = facts.read.map(|_| facts.bytes);
-        let content: &mut Content = numbers.entry((inode, mtime)).or_insert_with(|| Content {
-            begun: begin(&file.digest),
-            bytes,
-            names: [0; 2],
-        });
+        let content: &mut Content = numbers
+            .entry((inode, mtime))
+            .or_insert_with(|| Content { begun: begin(&file.digest), bytes });
         if content.bytes != bytes {
             content.bytes = None;
         }

@@ -17,8 +17,8 @@ use crate::format::trust::{Moment, Moments};
 use crate::format::xattrs::Xattrs;
 use crate::keep::draft::{Draft, Totals};
 use crate::keep::journal::Taken;
-use crate::keep::long_files::{self, LongFiles, Shared};
 use crate::keep::outboards::{Making, Outboards, Written};
+use crate::keep::past::{Additions, past_path};
 use crate::keep::places::Places;
 use crate::run::against::{Against, Compared};
 use crate::run::guard::{Accepted, Guard, Limit};
@@ -26,19 +26,16 @@ use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, Read};
 use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
-use crate::run::replaced::{self, Replaced};
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
 use crate::run::update::doubt::like;
 use crate::run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan};
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use treewide::outboard::Group;
 use treewide_digests::Algorithm;
 use treewide_files::digest::Extent;
 use treewide_files::{ErrorKind, Event, HashAlone, Hashed, Kind, Options, Stamp, Task};
@@ -77,7 +74,6 @@ pub struct Update {
     scrub: Option<Budget>,
     accept_rot: Globs,
     outboards: Option<Outboards>,
-    long: Option<(u64, Group)>,
     also: Vec<Algorithm>,
     against: Option<Against>,
     accepted: Accepted,
@@ -132,15 +128,15 @@ impl Update {
     }
 
     /// Continues if the index is damaged. Every file is read, and those whose content differs keep their old digests unless
-    /// [`accept_rot`](Self::accept_rot) names them. Also replaces a manifest that has other digests of files that may have rotted since.
+    /// [`accept_rot`](Self::accept_rot) names them.
     pub fn accept_damage(mut self, accept: bool) -> Self {
         self.accepted.damage = accept;
         self
     }
 
-    /// Writes nothing if more of the recorded files are gone. By default any number but all may be.
+    /// Writes nothing if more of the recorded files are gone. The default is half of them.
     pub fn most_removed(mut self, limit: Limit) -> Self {
-        self.accepted.removed = Some(limit);
+        self.accepted.removed = limit;
         self
     }
 
@@ -153,8 +149,7 @@ impl Update {
     /// Adds algorithms by which the index [also](mod@crate::also) has a digest of every file that is read, in addition to those of the old
     /// index. Files that have none by one of them are read. BLAKE3 is there in any case.
     ///
-    /// A file is read once for all of them, except for one that is to have an [outboard](Self::outboards), which is read twice. What was
-    /// read of a part of a [long file](Self::long_files) is not kept.
+    /// A file is read once for all of them, except for one that is to have an [outboard](Self::outboards), which is read twice.
     pub fn also(self, algorithms: impl Into<Vec<Algorithm>>) -> Self {
         Self { also: algorithms.into(), ..self }
     }
@@ -165,25 +160,14 @@ impl Update {
         Self { against: Some(against), ..self }
     }
 
-    /// Keeps in the [journal](crate::keep::journal) what was read of files of at least `from` bytes, in pieces of `piece`, which has 64 KiB or
-    /// more. A run that continues begins behind the last piece that was kept. The default is 8 GiB and 64 MiB. A file that is to have an
-    /// [outboard](Self::outboards) is read from its beginning.
-    ///
-    /// # Panics
-    /// If a piece has less than 64 KiB.
-    pub fn long_files(self, from: u64, piece: Group) -> Self {
-        assert!(piece.bytes() >= 64 << 10, "a piece has 64 KiB or more");
-        Self { long: Some((from, piece)), ..self }
-    }
-
     /// Looks at the tree at `dir` and writes its manifest into `draft`. `each` gets the verdict on every path that was in
     /// `old` or is new since; without `old`, only what could not be read.
     ///
     /// A recorded file that cannot be read stays in the manifest with its old digest, and is read next time.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`](crate::ErrorKind::Refused) if the new manifest would lose what the old one has. If `old` cannot be
-    /// read, `draft` cannot be written, `dir` is not a directory, or the run is cancelled.
+    /// [`ErrorKind::Refused`](crate::ErrorKind::Refused) if the new manifest would lose what the old one has, or if there is a list or
+    /// an index in its place that is not that of `old`. If `old` cannot be read, `draft` cannot be written, `dir` is not a directory, or the run is cancelled.
     pub fn run(
         &self,
         old: Option<&Manifest>,
@@ -199,49 +183,34 @@ impl Update {
             let places = Places::new().reads_manifest(old.list().path());
             places.writes_manifest(draft.path()).check(Some((old, dir)))?;
         }
-        let guard = Guard::new(old, dir, self.accepted)?;
-        let there = replaced::at(&draft, old, self.accepted)?;
-        let accepted = (self.accepted, &self.accept_rot);
-        let replaced = there.as_ref().map(|it| Replaced::new(it, dir, accepted, rules.follow));
-        let replaced = replaced.transpose()?;
         let mut draft = draft;
-        let (from, piece) = self.long.unwrap_or(long_files::USUAL);
-        // Other digests need all bytes of a long file, in order.
-        let is_plain = also.is_empty() && self.against.is_none();
-        let from = if is_plain { from } else { u64::MAX };
-        let least = self.outboards.as_ref().map_or(from, |it| it.least().min(from));
+        if old.is_none_or(|old| old.list().path() != draft.path()) {
+            draft.replaces_nothing()?;
+        }
+        let guard = Guard::new(old, dir, self.accepted)?;
+        let least = self.outboards.as_ref().map_or(u64::MAX, Outboards::least);
         let options = options.clone().stamps(true).links_once(true).alone_from(least);
         let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
         let making = self.outboards.as_ref().map(begin).transpose()?;
-        let mut taken = draft.begin_journal(dir, &rules)?;
-        let begun = taken.as_mut().map(|taken| std::mem::take(&mut taken.begun));
-        let moments = Shared::new(moments);
-        let long = draft.adder().map(|adder| LongFiles {
-            options: &options,
-            root: dir.to_owned(),
-            from,
-            piece,
-            moments: moments.clone(),
-            adder,
-            begun: begun.unwrap_or_default().into(),
-            resumed: Cell::new(0),
-        });
-        let alone = Alone { making: making.as_ref(), long: long.as_ref() };
+        let in_place = old.filter(|old| old.list().path() == draft.path());
+        draft.open_past(in_place)?;
+        let additions = Additions::new(in_place, draft.path());
+        let taken = draft.begin_journal(dir)?;
+        let unused_journal = taken.note;
+        let alone = Alone(making.as_ref());
         let mut own = Own::default();
         draft.own(&mut own);
         let seen = Arc::clone(&own.seen);
-        let source = self.source(old, dir, (&rules, &also), own, moments, taken)?;
+        let source = self.source(old, dir, (&rules, &also), own, moments, taken.taken)?;
         let compared = old.map_or(Xattrs::None, |old| old.rules().xattrs.min(rules.xattrs));
         let mut judge = Judge::new(rules.clone(), compared, each);
-        let mut run = Run::begin(self, (guard, replaced), (&rules, &also), draft, &options, alone)?;
+        let mut run =
+            Run::begin(self, (guard, additions), (&rules, &also), draft, &options, alone)?;
         for event in options.run_with(source, alone) {
             run.event(event, &mut judge)?;
         }
         let (mut report, totals, draft, compared) = run.end(judge, &seen)?;
-        if let Some(long) = &long {
-            report.bytes_resumed += long.resumed.get();
-            report.bytes_read -= long.resumed.get().min(report.bytes_read);
-        }
+        report.unused_journal = unused_journal;
         let outboards = making.map(Making::finish).unwrap_or_default();
         Ok(Made { report, totals, draft, outboards, compared })
     }
@@ -271,7 +240,7 @@ impl Update {
         dir: &Path,
         (rules, also): (&Rules, &[Algorithm]),
         own: Own,
-        moments: Shared,
+        moments: Box<dyn Moments>,
         taken: Option<Taken>,
     ) -> Result<Resuming, Error> {
         let seen = Arc::clone(&own.seen);
@@ -300,8 +269,8 @@ impl Update {
             seen,
         };
         let records = old.map(Manifest::records).transpose()?;
-        let (beneath, moments) = (Beneath::new(dir, rules.follow), Some(Box::new(moments) as _));
-        let join = Join::new(records, &Globs::default(), scan, beneath, policy, moments);
+        let beneath = Beneath::new(dir, rules.follow);
+        let join = Join::new(records, &Globs::default(), scan, beneath, policy, Some(moments));
         let (follows, outboards) = ((rules.follow, rules.modes), self.outboards.clone());
         Ok(Resuming::new(join, taken, dir, follows, outboards))
     }
@@ -310,8 +279,6 @@ impl Update {
 struct Run<'a> {
     update: &'a Update,
     guard: Guard<'a>,
-    /// The manifest whose place the new one takes, if that is another one.
-    replaced: Option<Replaced<'a>>,
     known: Known<'a>,
     /// Paths that the new manifest leaves out.
     excluded: Globs,
@@ -329,6 +296,8 @@ struct Run<'a> {
     also: &'a [Algorithm],
     compared: Compared,
     draft: Draft,
+    /// What goes to the past.
+    additions: Additions,
     lines: index::Lines,
     today: Day,
     /// The first moment of each device, at which none of its files was read.
@@ -337,12 +306,9 @@ struct Run<'a> {
     alone: Alone<'a>,
 }
 
-/// Hashes the files that are to have an outboard, and long files.
+/// Hashes the files that are to have an outboard.
 #[derive(Clone, Copy)]
-struct Alone<'a> {
-    making: Option<&'a Making<'a>>,
-    long: Option<&'a LongFiles<'a>>,
-}
+struct Alone<'a>(Option<&'a Making<'a>>);
 
 impl HashAlone for Alone<'_> {
     fn hash_alone(&mut self, _: &Path, _: Extent) -> Option<Result<Hashed, ErrorKind>> {
@@ -355,16 +321,14 @@ impl HashAlone for Alone<'_> {
         path: &Path,
         _: Extent,
     ) -> Option<Result<Hashed, ErrorKind>> {
-        let made = self.making.and_then(|making| making.hash_found(file, path));
-        // If the outboard cannot be written, the file may have been read up to there.
-        made.or_else(|| self.long?.hash_found(file, path))
+        self.0?.hash_found(file, path)
     }
 }
 
 impl<'a> Run<'a> {
     fn begin(
         update: &'a Update,
-        (guard, replaced): (Guard<'a>, Option<Replaced<'a>>),
+        (guard, additions): (Guard<'a>, Additions),
         (rules, also): (&'a Rules, &'a [Algorithm]),
         mut draft: Draft,
         options: &'a Options,
@@ -385,7 +349,7 @@ impl<'a> Run<'a> {
             lines: draft.start(rules, guard.dir, also),
             draft,
             guard,
-            replaced,
+            additions,
             today: Day::today(),
             options,
             alone,
@@ -394,6 +358,17 @@ impl<'a> Run<'a> {
     }
 
     fn event(&mut self, event: Event<About, Note>, judge: &mut Judge<'_>) -> Result<(), Error> {
+        match &event {
+            Event::File(task, _) => self.additions.hold(task.about.record.as_deref()),
+            Event::Note(Note::Unread(_)) => self.additions.hold_same(),
+            Event::Note(note) => self.additions.hold(note.record()),
+            Event::Pause | Event::Cancelled => {}
+        }
+        self.judge(event, judge)?;
+        self.additions.settle().map_err(|error| Error::write(past_path(self.draft.path()), error))
+    }
+
+    fn judge(&mut self, event: Event<About, Note>, judge: &mut Judge<'_>) -> Result<(), Error> {
         match event {
             Event::File(mut task, hashed) => {
                 let first = self.first(&task);
@@ -462,7 +437,7 @@ impl<'a> Run<'a> {
                     Some(record) => self.keep(*record, verdict, judge),
                     None => {
                         let name = name::relative(&task.path, self.guard.dir);
-                        self.unread(&name, Type::File, verdict, judge);
+                        judge.tell(about(&name, Type::File, verdict));
                         Ok(())
                     }
                 };

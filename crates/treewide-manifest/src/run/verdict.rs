@@ -344,8 +344,6 @@ pub struct Report {
     pub idle_accepts: Vec<String>,
     /// Recorded paths that are there, and that the new rules leave out.
     pub uncovered: u64,
-    /// Facts that the replaced manifest had and the new one has not, such as `permission bits`.
-    pub dropped: Vec<&'static str>,
     /// The day on which the file was read that was not read for longest, of those in the new manifest.
     pub oldest: Option<Day>,
     /// Files whose content was read.
@@ -362,6 +360,14 @@ pub struct Report {
     pub files_resumed: u64,
     /// Their bytes.
     pub bytes_resumed: u64,
+    /// What is wrong with the [past](crate::past_path) of the manifest. Other parts of it count.
+    pub past_damage: Option<String>,
+    /// What is worth knowing of the past, and no more.
+    pub past_note: Option<String>,
+    /// This run was the first to drop or replace a record.
+    pub past_is_new: bool,
+    /// Why a [journal](crate::keep::journal) that is there was not used.
+    pub unused_journal: Option<String>,
     /// Damage of the index, so that links, modes, names that are not UTF-8 and keys could not be used.
     pub damage: Option<String>,
     /// Nothing was recorded, and no index says that this is so.
@@ -405,6 +411,7 @@ impl Report {
     /// Whether someone can say about every path if it differs.
     pub fn is_certain(&self) -> bool {
         self.damage.is_none()
+            && self.past_damage.is_none()
             && !self.nothing_checked
             && !self.trusted_unseen
             && self.unmatched.is_empty()

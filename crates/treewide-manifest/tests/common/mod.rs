@@ -96,7 +96,11 @@ impl Tree {
         self.snapshot_with(Update::new(), Box::new(AllIsOld)).1
     }
 
+    /// Also in the place of another manifest, which is removed first.
     pub fn snapshot_with(&self, update: Update, moments: Box<dyn Moments>) -> (Report, Totals) {
+        for path in [self.list(), index_path(&self.list())] {
+            let _ = fs::remove_file(path);
+        }
         let draft = Draft::begin(&self.list(), true).unwrap();
         let options = Options::new();
         let made = update.run(None, &self.root(), draft, moments, &options, &mut |_| {}).unwrap();

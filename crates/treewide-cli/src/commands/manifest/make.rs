@@ -34,8 +34,8 @@ pub(crate) const SNAPSHOT: Notes = Notes {
         ("2", "invalid usage"),
         (
             "3",
-            "a file could not be read, or changed each time, or the manifest or an outboard could not be written, or the one in its \
-             place has what would be lost",
+            "a file could not be read, or changed each time, or the manifest or an outboard could not be written, or there is a list \
+             in its place",
         ),
     ],
     ..Notes::new(&[
@@ -85,16 +85,14 @@ pub(crate) struct SnapshotArgs {
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// The list to write; its index is written next to it [default: DIR.b3 next to DIR, if there is none]
+    /// The list to write; its index is written next to it [default: DIR.b3 next to DIR]
+    ///
+    /// No list is there yet, or an empty file: `update` is for the others.
     #[arg(short, long, value_name = "X.b3", help_heading = "Output")]
     output: Option<PathBuf>,
 
     #[command(flatten)]
     against: AgainstArgs,
-
-    /// Replace a manifest although it is damaged, or has other digests of files that may have rotted since
-    #[arg(long, help_heading = "Verdict")]
-    accept_damage: bool,
 
     #[command(flatten)]
     rules: RulesArgs,
@@ -115,9 +113,9 @@ pub(crate) struct WithArgs {
 
     /// Start anew, also if a run was interrupted
     ///
-    /// What a run has read after its first second is kept in X.b3.part until the manifest is complete. The next run does not read
-    /// a file again that the interrupted run has read, if its size, times, inode and device are as they were. The directory
-    /// and the rules must be the same. With this flag, X.b3.part is not used, and is removed when the run is done.
+    /// What a run has read after its first second is kept in X.b3.part until the manifest is complete. The next run of this directory
+    /// does not read a file again that the interrupted run has read, if its size, times, inode and device are as they were. With this
+    /// flag, X.b3.part is not used, and is removed when the run is done.
     #[arg(long, help_heading = "Reading", hide_short_help = true)]
     no_resume: bool,
 
@@ -136,13 +134,6 @@ pub(crate) struct WithArgs {
     #[arg(value_parser = size::parse, help_heading = "Outboards", hide_short_help = true)]
     min: u64,
 
-    /// Continue although none of the recorded files is there
-    ///
-    /// Without this, a directory whose disk is not mounted, or another directory, never replaces a manifest that has files.
-    /// So also if what it has could not be read now.
-    #[arg(long, help_heading = "Verdict")]
-    allow_empty: bool,
-
     /// Write one JSON object a line: path, verdict, type, other, detail, evidence; and one that counts
     ///
     /// Failures of --against have the keys of `check --json`.
@@ -160,6 +151,29 @@ pub(crate) struct WithArgs {
 
     #[command(flatten)]
     progress: ProgressArgs,
+}
+
+/// What may be gone.
+#[derive(Args)]
+struct GoneArgs {
+    /// Continue although none of the recorded files is there
+    ///
+    /// Without this, a directory whose disk is not mounted, or another directory, never replaces a manifest that has files.
+    #[arg(long, help_heading = "Verdict")]
+    allow_empty: bool,
+
+    /// Write nothing if more of the recorded files are gone: 10%, or 1000
+    ///
+    /// A percentage never stops a run in which ten files or fewer are gone.
+    #[arg(long, value_name = "MOST", default_value = "50%", value_parser = Limit::parse)]
+    #[arg(help_heading = "Verdict")]
+    max_removed: Limit,
+}
+
+impl GoneArgs {
+    fn apply(&self, update: Update) -> Update {
+        update.allow_empty(self.allow_empty).most_removed(self.max_removed)
+    }
 }
 
 /// A manifest that is to be made.
@@ -186,13 +200,13 @@ impl WithArgs {
         old.filter(|it| it.is_dir() || it.extension().is_some_and(|it| it == "tw"))
             .map(Manifest::open)
             .transpose()?;
-        self.check_places(path, old, dir, (rules, lists))?;
+        Self::check_places(path, rules, lists)?;
         let progress = self.progress.start(!self.quiet.is_on());
         let console = Console::new(program, &progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
         let pair =
             begin(path, outboards.as_ref(), accepts_damage, old)?.with_journal(!self.no_resume);
-        let update = self.also.apply(update.allow_empty(self.allow_empty));
+        let update = self.also.apply(update);
         let update = match &outboards {
             Some(outboards) => update.outboards(outboards.clone()),
             None => update,
@@ -238,6 +252,22 @@ impl WithArgs {
         }
         let (report, totals, written) = appear(made)?;
         said?;
+        let past = treewide_manifest::past_path(path);
+        if let Some(cause) = &report.past_damage {
+            let way = "all other records in it count; `treewide update --accept-damage` leaves out what is damaged";
+            console.about(&past, format_args!("{cause}; {way}"));
+        }
+        if let Some(note) = report.past_note.as_ref().filter(|_| !quiet) {
+            console.about(&past, note);
+        }
+        if report.past_is_new && !quiet {
+            let text = "keeps the records of files that are gone or changed: publish the list and its index without it";
+            console.about(&past, text);
+        }
+        if let Some(cause) = report.unused_journal.as_ref().filter(|_| !quiet) {
+            console
+                .about(&journal::journal_path(path), format_args!("{cause}, so it was not used"));
+        }
         let is_wrong = report.files_kept > 0 || written.failed.is_some() || !report.is_certain();
         if !quiet {
             if let Some(rules) = rules {
@@ -254,13 +284,6 @@ impl WithArgs {
                 console.say(&format!(
                     "{left_out} not covered any more by the rules, and not in the new manifest"
                 ));
-            }
-            if !report.dropped.is_empty() {
-                let text = format!(
-                    "the manifest that was here had {}, and the new one has not",
-                    report.dropped.join(" and ")
-                );
-                console.about(path, text);
             }
             self.say(&console, old.is_some(), path, &report, &totals);
             if let Some(budget) = budget {
@@ -289,11 +312,9 @@ impl WithArgs {
 
     /// An error if something would be written that is read, before anything is.
     fn check_places(
-        &self,
         path: &Path,
-        old: Option<&Path>,
-        dir: Option<&Path>,
-        (rules, lists): (Option<&RulesArgs>, &[PathBuf]),
+        rules: Option<&RulesArgs>,
+        lists: &[PathBuf],
     ) -> anyhow::Result<()> {
         if path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
             let text = format!(
@@ -305,12 +326,7 @@ impl WithArgs {
         let places = Places::new().writes_manifest(path);
         let files = rules.map(RulesArgs::files).unwrap_or_default();
         let places = files.iter().chain(lists).fold(places, |places, file| places.reads(file));
-        // An update in place writes what it has read.
-        let other = old.filter(|old| *old != path);
-        let Some(old) = other else { return Ok(places.check(None)?) };
-        let (places, manifest) = (places.reads_manifest(old), Manifest::open(old)?);
-        let dir = dir.map_or_else(|| root::find(&manifest), |dir| Ok(dir.to_owned()))?;
-        Ok(places.check(Some((&manifest, &dir)))?)
+        Ok(places.check(None)?)
     }
 
     /// Says that a run was interrupted, if none is under way.
@@ -375,7 +391,8 @@ fn appear(made: Made) -> anyhow::Result<(Report, Totals, Written)> {
 
 fn outcome(report: &Report) -> Outcome {
     // That the old index could not be used is mended by now.
-    let is_certain = Class::ALL.into_iter().all(|it| !it.is_unknown() || report.count(it) == 0);
+    let is_certain = report.past_damage.is_none()
+        && Class::ALL.into_iter().all(|it| !it.is_unknown() || report.count(it) == 0);
     match (is_certain, report.files_kept) {
         (false, _) => Outcome::CannotTell,
         (true, 0) => Outcome::Success,
@@ -387,7 +404,7 @@ impl SnapshotArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
             let rules = self.rules.rules()?.unwrap_or_default();
-            let mut update = Update::new().rules(rules).accept_damage(self.accept_damage);
+            let mut update = Update::new().rules(rules);
             let (dir, lists) = (self.dir.as_deref(), self.against.lists());
             if !lists.is_empty() {
                 let Some(listed) = self.against.read(program, dir.unwrap_or(Path::new(".")))?
@@ -402,7 +419,7 @@ impl SnapshotArgs {
             let making = Making {
                 path: &self.list()?,
                 update,
-                accepts_damage: self.accept_damage,
+                accepts_damage: false,
                 budget: None,
                 old: None,
                 dir,
@@ -413,20 +430,10 @@ impl SnapshotArgs {
         })
     }
 
-    /// Where to write. An existing manifest is replaced only if it was named.
+    /// Where to write.
     fn list(&self) -> anyhow::Result<PathBuf> {
-        if let Some(output) = &self.output {
-            return Ok(output.clone());
-        }
-        let list = root::list_of(self.dir.as_deref().unwrap_or(Path::new(".")))?;
-        if list.symlink_metadata().is_ok() {
-            let name = shown(&list);
-            let text = format!(
-                "{name} exists; 'treewide update {name}' brings it up to date, and '-o {name}' replaces it"
-            );
-            return Err(wrong_value(text).into());
-        }
-        Ok(list)
+        let dir = self.dir.as_deref().unwrap_or(Path::new("."));
+        self.output.as_ref().map_or_else(|| root::list_of(dir), |it| Ok(it.clone()))
     }
 }
 
@@ -446,10 +453,6 @@ pub(crate) struct UpdateArgs {
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// Write the new manifest there, and leave the old one as it is
-    #[arg(short, long, value_name = "Y.b3", help_heading = "Output")]
-    output: Option<PathBuf>,
-
     /// Read every file
     #[arg(long, help_heading = "Reading")]
     full: bool,
@@ -462,14 +465,12 @@ pub(crate) struct UpdateArgs {
 
     /// Continue although the index is damaged, so that rot looks like an edit
     ///
-    /// Every file is read. The digest of each file whose content differs stays as it was, except with --accept-rot. With -o, also
-    /// replace a manifest that has other digests of files that may have rotted since.
+    /// Every file is read. The digest of each file whose content differs stays as it was, except with --accept-rot.
     #[arg(long, help_heading = "Verdict")]
     accept_damage: bool,
 
-    /// Write nothing if more of the recorded files are gone: 10%, or 1000
-    #[arg(long, value_name = "MOST", value_parser = Limit::parse, help_heading = "Verdict")]
-    max_removed: Option<Limit>,
+    #[command(flatten)]
+    gone: GoneArgs,
 
     /// Forget the rules that are recorded; without this, the flags of coverage are added to them
     #[arg(long, help_heading = "Coverage")]
@@ -487,20 +488,16 @@ impl UpdateArgs {
         run(program, || {
             let mut update =
                 Update::new().full(self.full).accept_rot(Globs::new(&self.accept_rot)?);
-            if let Some(limit) = self.max_removed {
-                update = update.most_removed(limit);
-            }
-            update = update.accept_damage(self.accept_damage);
+            update = self.gone.apply(update).accept_damage(self.accept_damage);
             if let Some(rules) = self.new_rules()? {
                 if !self.with.quiet.is_on() {
                     self.rules.say_what_is_unseen(program);
                 }
                 update = update.rules(rules);
             }
-            let path = self.output.as_ref().unwrap_or(&self.manifest);
             let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
             let making = Making {
-                path,
+                path: &self.manifest,
                 update,
                 accepts_damage: self.accept_damage,
                 budget: None,
@@ -547,9 +544,8 @@ pub(crate) struct ScrubArgs {
     #[arg(help_heading = "Reading")]
     budget: Budget,
 
-    /// Write nothing if more of the recorded files are gone: 10%, or 1000
-    #[arg(long, value_name = "MOST", value_parser = Limit::parse, help_heading = "Verdict")]
-    max_removed: Option<Limit>,
+    #[command(flatten)]
+    gone: GoneArgs,
 
     #[command(flatten)]
     with: WithArgs,
@@ -558,10 +554,7 @@ pub(crate) struct ScrubArgs {
 impl ScrubArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
-            let mut update = Update::new().scrub(self.budget);
-            if let Some(limit) = self.max_removed {
-                update = update.most_removed(limit);
-            }
+            let update = self.gone.apply(Update::new().scrub(self.budget));
             let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
             let making = Making {
                 path: &self.manifest,

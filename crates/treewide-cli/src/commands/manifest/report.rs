@@ -273,8 +273,7 @@ pub(super) fn round(report: &Report, totals: &Totals, budget: Budget) -> String 
 pub(super) fn resumed(report: &Report) -> Option<String> {
     let bytes = HumanBytes(report.bytes_resumed);
     match report.files_resumed {
-        0 if report.bytes_resumed == 0 => None,
-        0 => Some(format!("{bytes} of long files read by the interrupted run")),
+        0 => None,
         files => Some(format!("{} ({bytes}) read by the interrupted run", count(files, "file"))),
     }
 }

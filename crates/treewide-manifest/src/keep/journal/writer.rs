@@ -1,8 +1,9 @@
 //! Writes a journal, on a thread of its own.
 
-use super::{Check, Header, Line, Pieces, lock};
+use super::{Check, Header, Line, lock};
 use crate::format::record::Record;
-use std::fs::{File, Metadata, OpenOptions};
+use crate::format::regular;
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,37 +39,16 @@ pub(super) struct Shared {
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<Record>,
     is_over: bool,
 }
 
-#[derive(Debug)]
-pub(super) enum Waiting {
-    File(Record),
-    Pieces(Pieces),
-}
-
-impl Waiting {
-    /// Writes its line, if it has one.
-    fn write(&self, to: &mut Vec<u8>) -> serde_json::Result<()> {
-        match self {
-            Self::Pieces(pieces) => serde_json::to_writer(&mut *to, pieces)?,
-            Self::File(record) => match Line::of(record) {
-                Some(line) => serde_json::to_writer(&mut *to, &line)?,
-                None => return Ok(()),
-            },
-        }
-        to.push(b'\n');
-        Ok(())
-    }
-}
-
 impl Shared {
-    pub(super) fn add(&self, waiting: Waiting) {
+    pub(super) fn add(&self, record: Record) {
         let mut state = self.state();
         // The thread takes nothing any more if it could not write.
         if !state.is_over && state.waiting.len() < MOST_WAITING {
-            state.waiting.push(waiting);
+            state.waiting.push(record);
             if state.waiting.len() == WRITTEN_AT {
                 self.changed.notify_all();
             }
@@ -145,10 +125,11 @@ impl Writing {
         }
     }
 
-    fn write(&mut self, records: &[Waiting], shared: &Shared) -> io::Result<()> {
+    fn write(&mut self, records: &[Record], shared: &Shared) -> io::Result<()> {
         let mut block = Vec::new();
-        for waiting in records {
-            waiting.write(&mut block)?;
+        for line in records.iter().filter_map(Line::of) {
+            serde_json::to_writer(&mut block, &line)?;
+            block.push(b'\n');
         }
         if block.is_empty() {
             return Ok(());
@@ -157,15 +138,7 @@ impl Writing {
             block.splice(..0, header.into_bytes());
         }
         if let Place::New(path, list) = &self.place {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create_new(true);
-            #[cfg(unix)]
-            if let Some(list) = list {
-                use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-                options.mode(list.mode() & 0o666 | 0o600);
-            }
-            let _ = list;
-            let file = options.open(path)?;
+            let file = regular::create_next_to(path, list.as_deref())?;
             lock(&file)?;
             shared.has_file.store(true, Ordering::Relaxed);
             self.place = Place::Open(file);

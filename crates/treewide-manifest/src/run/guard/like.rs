@@ -55,12 +55,6 @@ impl Found {
         self.is_known |= matches!(like, Itself | Timed);
     }
 
-    /// Files that are gone under their names are there under others.
-    pub(crate) fn moved(&mut self, files: u64, like: Like) {
-        self.gone -= files.min(self.gone);
-        self.add(files, like);
-    }
-
     /// Whether the tree is another one: most of it is gone, or all that is there is elsewhere, and is not a copy of most.
     pub(crate) fn is_other(self) -> bool {
         let all = self.there + self.gone;

@@ -71,7 +71,8 @@ fn write(list: &Path, records: impl Iterator<Item = Record>) -> Totals {
     for record in records {
         draft.add(&record, &mut lines).unwrap();
     }
-    draft.complete(&lines).unwrap();
+    let additions = crate::keep::past::Additions::new(None, draft.path());
+    draft.complete(&lines, additions, false).unwrap();
     draft.appear().unwrap()
 }
 

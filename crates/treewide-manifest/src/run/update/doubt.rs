@@ -43,9 +43,6 @@ impl Run<'_> {
             }
         }
         self.guard.found(&record, Like::Here);
-        if let Some(replaced) = &mut self.replaced {
-            replaced.unread(record.bare());
-        }
         judge.record(&record, verdict);
         match &record.what {
             What::Unknown(cause) => self.guard.unmatched(&record, cause),

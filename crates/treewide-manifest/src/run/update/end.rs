@@ -49,19 +49,16 @@ impl Run<'_> {
         report.idle_rules = idle.map(|(glob, _)| glob.clone()).collect();
         let accepts = self.update.accept_rot.texts().iter().zip(&self.accepts);
         report.idle_accepts = accepts.filter(|it| !it.1).map(|(glob, _)| glob.clone()).collect();
-        let totals = self.draft.complete(&self.lines)?;
+        let accepts_damage = self.update.accepted.damage;
+        let totals = self.draft.complete(&self.lines, self.additions, accepts_damage)?;
+        if let Some(past) = self.draft.past() {
+            report.past_damage.clone_from(&past.damage);
+            report.past_note.clone_from(&past.note);
+            report.past_is_new = past.is_new();
+        }
         if compared.as_ref().is_some_and(|it| !it.is_success()) {
             self.draft.withhold("is not written, as files are not as they are listed");
             return Ok((judge.finish(), totals, self.draft, compared));
-        }
-        if totals.files == 0 && !self.update.accepted.empty {
-            self.draft.replaces_none()?;
-        }
-        if let Some(replaced) = self.replaced.take() {
-            let dropped =
-                replaced.end(self.rules, self.also, |it, guard| self.is_left_out(it, guard))?;
-            judge.report.uncovered += dropped.left_out;
-            judge.report.dropped = dropped.facts;
         }
         Ok((judge.finish(), totals, self.draft, compared))
     }

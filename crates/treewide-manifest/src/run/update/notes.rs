@@ -60,7 +60,7 @@ impl Run<'_> {
                 }
                 Err(error) => {
                     let verdict = Verdict::Unreadable(error.to_string());
-                    self.unread(entry.name(), entry.kind(), verdict, judge);
+                    judge.tell(about(entry.name(), entry.kind(), verdict));
                     Ok(())
                 }
             },
@@ -69,7 +69,7 @@ impl Run<'_> {
             }
             Note::Failed(None, name, cause) => {
                 let name = name.strip_suffix(b"/").unwrap_or(&name);
-                self.unread(name, Type::Unknown, Verdict::Unreadable(cause), judge);
+                judge.tell(about(name, Type::Unknown, Verdict::Unreadable(cause)));
                 Ok(())
             }
             Note::Resumed(resumed) => {
@@ -92,6 +92,7 @@ impl Run<'_> {
             }
             Note::Damaged(cause) => {
                 self.guard.damaged(&cause)?;
+                self.additions.is_known = false;
                 judge.report.damage.get_or_insert(cause);
                 Ok(())
             }

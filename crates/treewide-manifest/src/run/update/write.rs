@@ -1,13 +1,11 @@
-//! Writes new records, and what belongs to them: where something is mounted, and what another manifest would lose.
+//! Writes new records, and where something is mounted.
 
 use crate::error::Error;
 use crate::format::name;
-use crate::format::record::{Facts, FileRecord, Record, Type, What};
+use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::keep::past::past_path;
 use crate::run::join::About;
-use crate::run::judge::Judge;
-use crate::run::moves::about;
 use crate::run::update::Run;
-use crate::run::verdict::Verdict;
 use std::path::{Path, PathBuf};
 use treewide_files::{Kind, Stamp, Task};
 
@@ -28,25 +26,9 @@ impl Run<'_> {
             }
             is_empty
         });
-        if let Some(mut replaced) = self.replaced.take() {
-            replaced.add(record, |it, guard| self.is_left_out(it, guard))?;
-            self.replaced = Some(replaced);
-        }
+        let noted = self.additions.new_record(record);
+        noted.map_err(|error| Error::write(past_path(self.draft.path()), error))?;
         self.draft.add(record, &mut self.lines)
-    }
-
-    /// A path that is in no manifest, and could not be read.
-    pub(super) fn unread(
-        &mut self,
-        name: &[u8],
-        kind: Type,
-        verdict: Verdict,
-        judge: &mut Judge<'_>,
-    ) {
-        if let Some(replaced) = &mut self.replaced {
-            replaced.unread(name);
-        }
-        judge.tell(about(name, kind, verdict));
     }
 
     /// Notes the place that a file of another device is mounted at, or in.
