@@ -158,7 +158,7 @@ def variants(folder):
 
 
 def functions(cubin):
-    """For each kernel, its instructions and labels in order."""
+    """Returns for each kernel its instructions and labels in order."""
     text = subprocess.run(
         [find(NVDISASM), "-c", cubin], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ).stdout
@@ -201,7 +201,7 @@ def count(instructions):
 
 
 def census(check):
-    """Of the files that `build` has written."""
+    """Counts instructions of the files that `build` has written."""
     lines = ["# Written by scripts/cuda.py census: what the loops with a compression in them consist of."]
     good, hot = True, set(HOT)
     for arch in MACHINE_CODE:

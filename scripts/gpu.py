@@ -69,7 +69,7 @@ def of_jax():
 
 
 def time_model(torch):
-    """Of the sizes of a model of 7 billion parameters of two bytes each: 32 layers of 125 tensors."""
+    """Makes tensors of the sizes of a model of 7 billion parameters of two bytes each: 32 layers of 125 tensors."""
     items = 7_000_000 if quick else 7_000_000_000
     layer = [items // 32 // 8] * 7 + [items // 32 // 8 // 118] * 118
     one = torch.empty(32 * sum(layer), dtype=torch.bfloat16, device="cuda").normal_()

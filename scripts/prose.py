@@ -124,7 +124,8 @@ def faults(path, text, rows):
     prose = READERS[KINDS[path.suffix]](text)
     for phrase, better, fine in rows:
         allowed = [it.span() for ok in fine for it in re.finditer(pattern(ok), prose, re.IGNORECASE)]
-        for it in re.finditer(pattern(phrase), prose, re.IGNORECASE):
+        # With a capital, a phrase is the beginning of a sentence.
+        for it in re.finditer(pattern(phrase), prose, 0 if phrase[0].isupper() else re.IGNORECASE):
             if not any(start <= it.start() and it.end() <= end for start, end in allowed):
                 yield prose.count("\n", 0, it.start()) + 1, phrase, better
 
@@ -134,7 +135,9 @@ MEASURED = re.compile(r"^(README|SECURITY|CHANGELOG)\.md$|^docs/[^/]*\.md$")
 LONGEST = 25
 
 # How the first line of a doc comment does not begin.
-FIRST = re.compile(r"(The same|What|Those|That|Such|It|This one|As|One that)\b")
+FIRST = re.compile(
+    r"(The same|What|Those|That|Such|It|This one|As|One that|Of|For|With|Without|By|Like|From|In|If|None|There)\b"
+)
 
 
 def long_sentences(text):

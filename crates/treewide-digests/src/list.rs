@@ -130,7 +130,7 @@ impl List {
         }
     }
 
-    /// If the list is signed, the number of its lines outside of the signed text. The signature is not checked.
+    /// The number of its lines outside of the signed text, if the list is signed. The signature is not checked.
     pub fn signed(&self) -> Option<u64> {
         self.is_signed.then_some(self.outside)
     }

@@ -1,6 +1,6 @@
 //! Files so deep that the system takes no name for them: on Linux a name has at most 4095 bytes.
 //!
-//! Such a name is taken piece by piece, each piece relative to the directory that the piece before leads
+//! A longer path is taken piece by piece, each piece relative to the directory that the piece before leads
 //! to. On other systems it stays an error.
 
 use crate::error::ErrorKind;

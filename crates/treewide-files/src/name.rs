@@ -61,7 +61,7 @@ pub fn shown(path: &Path) -> String {
     shown_text(&path.to_string_lossy())
 }
 
-/// Like [`shown`], for text that is not a path, such as a part of a line.
+/// Shows text as [`shown`] does that is not a path, such as a part of a line.
 pub fn shown_text(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
@@ -104,7 +104,7 @@ pub fn to_path(name: &[u8]) -> Result<PathBuf, &'static str> {
     to_exact_path(name)
 }
 
-/// Like [`to_path`], for a name that is known to be complete, so that U+FFFD in it is meant.
+/// Takes a name that is known to be complete as [`to_path`] does: U+FFFD in it is meant.
 ///
 /// # Errors
 /// As [`to_path`].

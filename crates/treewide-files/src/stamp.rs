@@ -39,7 +39,7 @@ pub struct Stamps {
 }
 
 impl Stamp {
-    /// Of a file that is open.
+    /// Asks the system about a file that is open.
     ///
     /// # Errors
     /// If the system does not say.

@@ -55,7 +55,7 @@ impl Verdict {
     pub const ALL: [Self; 6] =
         [Self::Changed, Self::Retyped, Self::Reshaped, Self::Moved, Self::Added, Self::Removed];
 
-    /// In lower case.
+    /// The verdict as a word in lower case.
     pub fn word(self) -> &'static str {
         match self {
             Self::Changed => "changed",

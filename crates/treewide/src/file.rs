@@ -41,8 +41,8 @@
 //!   the hash is discarded. Other faults go to the handler that was installed before. Where there is no such
 //!   handler (Windows, or if the program installs its own one later), mapping strategies read instead.
 //! - A file whose reading **ends before its length**, which stays the same, is an [error](ErrorKind::Ended): some network
-//!   file systems report a lost connection as the end of the file. So is a file that [continues](ErrorKind::GoesOn) after
-//!   its length. Only where lengths are guesses (length 0, `/proc`, `/sys` and similar file systems of Linux) is the end
+//!   file systems report a lost connection as the end of the file. A file that [continues](ErrorKind::GoesOn) after
+//!   its length is an error too. Only where lengths are guesses (length 0, `/proc`, `/sys` and similar file systems of Linux) is the end
 //!   of reading the end of the file.
 //! - A file that **becomes longer** is hashed up to the length that it had at the beginning, or, if it was empty
 //!   then, up to the length that it has when its first bytes are read. [`Report::grown_to`] reports this.

@@ -59,7 +59,7 @@ use crate::spec::{CHUNK_LEN, KEY_LEN};
 use crate::tree::{self, Node};
 use crate::xof::OutputReader;
 
-/// For kernels in other crates, such as `treewide-gpu`.
+/// Constants for kernels in other crates, such as `treewide-gpu`.
 #[doc(hidden)]
 pub use crate::spec::{IV, flags};
 
@@ -197,7 +197,7 @@ pub fn merge_subtrees_root(
     Hash::from_bytes(parent(left_child, right_child, mode).root_hash(running()))
 }
 
-/// Like [`merge_subtrees_root`], for extended output.
+/// Merges as [`merge_subtrees_root`], for extended output.
 pub fn merge_subtrees_root_xof(
     left_child: &ChainingValue,
     right_child: &ChainingValue,

@@ -56,7 +56,7 @@ impl Hasher {
         Ok(self)
     }
 
-    /// Like [`update_mmap`](Self::update_mmap), with the threads of the current rayon pool.
+    /// Hashes as [`update_mmap`](Self::update_mmap), with the threads of the current rayon pool.
     ///
     /// # Errors
     /// If the file cannot be opened or read, or does not end at its length: [`UnexpectedEof`](io::ErrorKind::UnexpectedEof)

@@ -21,7 +21,7 @@ class CheckFinding:
 
     - `ok`: it has the digest.
     - `failed`: it has not, or is wrong in another way.
-    - `unreadable`: it could not be read. So is a listed file that does not exist, without `ignore_missing`.
+    - `unreadable`: it could not be read, or does not exist, without `ignore_missing`.
     - `unverified`: there is no digest to verify it by, or no name to look for; or it is not a store.
     - `missing`: a listed file that does not exist, with `ignore_missing`; or an object that a store names and has not.
     - `skipped`: it is in the place of an object of a store, and cannot be checked.

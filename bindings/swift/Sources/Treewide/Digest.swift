@@ -51,7 +51,7 @@ extension BLAKE3 {
             }
         }
 
-        /// Whether both digests are the same; takes the same time for all digests. So does `==`.
+        /// Compares two digests, in the same time for all digests, as `==` does.
         public func constantTimeEquals(_ other: Digest) -> Bool { self == other }
     }
 }

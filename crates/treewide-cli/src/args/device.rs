@@ -27,10 +27,9 @@ pub(crate) struct DeviceArgs {
     device: treewide_gpu::Choice,
     /// Shortest file that `--device auto` gives to a GPU, such as 64M
     ///
-    /// Without it, that is 16M on Apple silicon, and no file elsewhere. `treewide-bench tune` measures it.
+    /// Without it, that is 16M on Apple silicon, and no file elsewhere. In a clone of the repository, `cargo run --release -p treewide-bench --features gpu -- tune` measures it.
     #[cfg(feature = "gpu")]
     #[arg(long, value_name = "SIZE", conflicts_with = "check", value_parser = treewide_files::size::parse)]
-    #[cfg(feature = "gpu")]
     #[arg(hide_short_help = true)]
     device_minimum: Option<u64>,
 }

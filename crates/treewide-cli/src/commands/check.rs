@@ -148,8 +148,8 @@ pub(crate) struct CheckArgs {
     /// no name to look for) or "missing" (with --ignore-missing, and in stores). `digest` is what was found and
     /// `expected` what was listed. `algorithm` is null if none is known, and `by` says what named it: "tag", "option",
     /// "list-name", "length" or "store". Lines about objects have `store`, the kind of store, and may have the status "skipped",
-    /// where `error` says why. Directories that are not stores are "unverified". So are lists by which nothing was verified, or with a
-    /// line that makes the check fail, and lists that cannot be read are "unreadable". With --quiet, lines for "ok" are left out.
+    /// where `error` says why. Directories that are not stores, lists by which nothing was verified, and lists with a
+    /// line that makes the check fail are "unverified"; lists that cannot be read are "unreadable". With --quiet, lines for "ok" are left out.
     #[arg(long, help_heading = "Output")]
     json: bool,
 

@@ -60,7 +60,7 @@ pub(crate) const NOTES: Notes = Notes {
 ///
 /// Takes the options of b3sum 1.8 and prints the same lines. A line is `DIGEST  FILE`. If FILE
 /// holds a newline, a carriage return or a backslash, these are written `\n`, `\r` and `\\`, and
-/// the line begins with a backslash. Bytes that are not UTF-8 are written as U+FFFD. Such a line
+/// the line begins with a backslash. Bytes that are not UTF-8 are written as U+FFFD. A line with U+FFFD
 /// cannot be checked; a line written with --json can. On a terminal, other control characters in
 /// names are shown as `\u{1b}`.
 ///

@@ -51,7 +51,7 @@ impl Machine {
         program.env("LD_PRELOAD", &self.library).env("CUT", by.to_string()).run()
     }
 
-    /// Such a run of treewide, by a shell: with redirections.
+    /// Runs treewide by a shell, for redirections.
     fn run(&self, by: usize, command: &str) -> Ended {
         let script = command.replace("treewide", "\"$0\"");
         self.disagreeing(by, self.folder.program("sh").args(["-c", &script, TREEWIDE]))

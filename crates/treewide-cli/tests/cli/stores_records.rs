@@ -329,7 +329,7 @@ fn check_follows_the_links_of_a_registry() {
     for link in [format!("revisions/sha256/{MANIFEST}"), "tags/1.0/current".into()] {
         folder.write(format!("{repository}/_manifests/{link}/link"), format!("sha256:{MANIFEST}"));
     }
-    // Such a link stays when its blob is removed.
+    // A link stays when its blob is removed.
     folder
         .write(format!("{repository}/_layers/sha256/x/link"), format!("sha256:{}", "0".repeat(64)));
     folder

@@ -98,7 +98,7 @@ impl Finding {
         }
     }
 
-    /// From the verdict on a listed file.
+    /// Makes a finding of the verdict on a listed file.
     pub fn of(path: PathBuf, about: &Expected, verdict: Verdict) -> Self {
         Self::new(path, verdict, Some(about.digest().to_vec()), Some(about), None)
     }

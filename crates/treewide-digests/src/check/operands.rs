@@ -42,7 +42,7 @@ pub(super) enum Said {
 pub struct Learnt {
     /// The algorithm that its name says, by which lines were read.
     pub by_name: Option<Algorithm>,
-    /// If it is signed, the number of its lines outside of the signed text.
+    /// The number of its lines outside of the signed text, if it is signed.
     pub signed: Option<u64>,
 }
 

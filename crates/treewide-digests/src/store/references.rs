@@ -213,7 +213,7 @@ impl References {
             };
             let mut is_understood = true;
             for (descriptor, is_manifest) in descriptors {
-                // Such a layer is elsewhere, and seldom stored.
+                // A layer with addresses is elsewhere, and seldom stored.
                 if descriptor.urls.is_some_and(|it| !it.is_empty()) {
                     continue;
                 }

@@ -2,7 +2,7 @@
 //!
 //! A line that names a file without a digest to verify it by is an error of its own
 //! ([`Fault::Digest`]), not a line that says nothing: otherwise the file would stay unverified, without
-//! a word. So is a line that cannot be understood, if it has a name and 16 hexadecimal digits or more.
+//! a word. A line that cannot be understood is a fault too, if it has a name and 16 hexadecimal digits or more.
 
 use super::json::Pairs;
 use crate::{digest, name};

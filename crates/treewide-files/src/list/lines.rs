@@ -1,7 +1,7 @@
 //! The lines of a list, whatever encoding and line ends it has.
 //!
-//! A byte-order mark at the start marks UTF-16 (what PowerShell's `>` writes) and is dropped. So does each second byte of the first
-//! two characters, if it is 0. Otherwise the bytes are taken as they are. Lines are read one at a time, and their length is bounded. So a list
+//! A byte-order mark at the start marks UTF-16 (what PowerShell's `>` writes) and is dropped. A 0 as each second byte of the first
+//! two characters marks it too. Otherwise the bytes are taken as they are. Lines are read one at a time, and their length is bounded. So a list
 //! may be of any size; and a disk image that is taken for a list is read no further than one such line.
 
 use crate::whole::Whole;

@@ -93,7 +93,7 @@ impl Pipeline {
         })
     }
 
-    /// Like [`push`](Self::push), with an input of `len` bytes that `fill` writes to pinned memory
+    /// Hands over, as [`push`](Self::push), an input of `len` bytes that `fill` writes to pinned memory
     /// itself: from a file or a socket, without another copy.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Pipeline {
         Ok(result?.first().copied().map(Hash::from_bytes))
     }
 
-    /// Like [`pop`](Self::pop), but `None` also if the oldest input is not done yet.
+    /// Takes a result as [`pop`](Self::pop), but `None` also if the oldest input is not done yet.
     ///
     /// # Errors
     /// As of [`pop`](Self::pop).

@@ -74,7 +74,7 @@ impl Device {
         started.unwrap_or_else(|error| Pending::ready(Err(error)))
     }
 
-    /// Like [`batch`](Self::batch), but the digests stay on the device: 32 bytes each, side by side
+    /// Hashes as [`batch`](Self::batch), but the digests stay on the device: 32 bytes each, side by side
     /// from the start of `out`, which must start at a multiple of 4 bytes.
     ///
     /// If blobs larger than a chunk have their offsets on the device, they are hashed when the result

@@ -43,7 +43,7 @@ impl Device {
         })())
     }
 
-    /// Like [`hash`](Self::hash), but the digest stays on the device: 32 bytes at the start of `out`.
+    /// Hashes as [`hash`](Self::hash), but the digest stays on the device: 32 bytes at the start of `out`.
     ///
     /// `out` must start at a multiple of 4 bytes.
     pub fn hash_to(&self, mode: &Mode, input: impl Into<Slice>, out: &Slice) -> Pending<()> {
@@ -159,7 +159,7 @@ impl Device {
         })())
     }
 
-    /// Like [`list`](Self::list), but the digests stay on the device: 32 bytes each, side by side from
+    /// Hashes as [`list`](Self::list), but the digests stay on the device: 32 bytes each, side by side from
     /// the start of `out`, which must start at a multiple of 4 bytes.
     pub fn list_to(&self, mode: &Mode, inputs: &[Slice], out: &Slice) -> Pending<()> {
         Pending::of((|| {

@@ -55,7 +55,7 @@ impl Device {
         })())
     }
 
-    /// Like [`subtrees`](Self::subtrees), but the values stay on the device: 32 bytes each, side by side from the start of
+    /// Hashes as [`subtrees`](Self::subtrees), but the values stay on the device: 32 bytes each, side by side from the start of
     /// `out`, which must start at a multiple of 4 bytes.
     pub fn subtrees_to(&self, mode: &Mode, inputs: &[(Slice, u64)], out: &Slice) -> Pending<()> {
         Pending::of((|| {

@@ -72,7 +72,7 @@ impl Default for Dupes {
 }
 
 impl Dupes {
-    /// Without empty files; folders are compared by names and contents.
+    /// Leaves out empty files, and compares folders by names and contents.
     pub fn new() -> Self {
         Self {
             empty: false,

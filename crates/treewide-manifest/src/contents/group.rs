@@ -17,7 +17,7 @@ pub struct Group {
     pub files: u64,
     /// The bytes that become free if only one member stays. `None` if no operand says how long the files are.
     pub reclaimable: Option<u64>,
-    /// In the order of operands and names. The first is not counted as reclaimable.
+    /// The members, in the order of operands and names. The first is not counted as reclaimable.
     pub members: Vec<Member>,
 }
 
@@ -52,7 +52,7 @@ pub struct Member {
     pub name: Vec<u8>,
     /// How its content is known; `None` for folders.
     pub evidence: Option<Evidence>,
-    /// If it is another name of a file before it (a hard link): the place of that in the group, from 0 on.
+    /// The place in the group, from 0 on, of the file before it that it is another name of (a hard link).
     pub link_of: Option<usize>,
 }
 

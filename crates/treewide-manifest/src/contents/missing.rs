@@ -59,12 +59,12 @@ pub struct MissingTotals {
     pub missing: u64,
     /// Their bytes, as far as the operand says them.
     pub bytes: u64,
-    /// Of how many of them it does not.
+    /// The number of them that it does not.
     pub unknown: u64,
 }
 
 impl Missing {
-    /// By content, whatever the names are.
+    /// Compares by content, whatever the names are.
     pub fn new() -> Self {
         Self::default()
     }

@@ -89,12 +89,12 @@ impl Root {
         self.dir.as_deref()
     }
 
-    /// Of a directory with a manifest next to it: the list, and how many files are as it records them, so that they were not read.
+    /// The list next to a directory, and how many files are as it records them, so that they were not read.
     pub fn known(&self) -> Option<(&Path, u64)> {
         self.tree().and_then(|it| Some((it.manifest.as_deref()?, it.known)))
     }
 
-    /// Of a directory with a manifest next to it: how many files this names that are not there.
+    /// The number of files that the manifest next to a directory names and that are not there.
     pub fn gone(&self) -> u64 {
         self.tree().map_or(0, |it| it.gone)
     }
@@ -104,7 +104,7 @@ impl Root {
         self.tree().is_none()
     }
 
-    /// Of a manifest, when the walk for it began, such as `2026-11-25T01:13:50Z`: what was written later may not be as recorded.
+    /// The time when the walk for a manifest began, such as `2026-11-25T01:13:50Z`: what was written later may not be as recorded.
     pub fn began(&self) -> Option<&str> {
         let From::Manifest(manifest) = &self.from else { return None };
         if let Index::Bound(ends) = manifest.index() { Some(&ends.0.began) } else { None }

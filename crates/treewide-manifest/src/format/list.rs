@@ -331,7 +331,7 @@ impl Line {
         push(to, &self.name, &self.digest);
     }
 
-    /// For [`InOrder::next`] to fill.
+    /// An empty entry for [`InOrder::next`] to fill.
     pub fn empty() -> Self {
         Self { name: Vec::new(), digest: [0; OUT_LEN], is_ambiguous: false }
     }

@@ -42,7 +42,7 @@ const TRUSTED: &[u8] = b"trusted.";
 
 /// A value with more bytes is recorded by its hash.
 pub const LONGEST: usize = 1024;
-/// If the values of a path have more bytes together, all are recorded by their hashes, so that no line of an index is too long
+/// The most bytes that the values of a path have together; beyond it, all are recorded by their hashes, so that no line of an index is too long
 /// to be read.
 pub const MOST: usize = 64 << 10;
 

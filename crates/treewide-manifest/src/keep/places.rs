@@ -46,7 +46,7 @@ impl Place {
 }
 
 impl Places {
-    /// None.
+    /// Knows no place.
     pub fn new() -> Self {
         Self::default()
     }

@@ -76,7 +76,7 @@ impl Verify {
         self
     }
 
-    /// Finds which bytes are bad of files whose content differs and that have an outboard here. Such a file is read twice. An
+    /// Finds which bytes are bad of files whose content differs and that have an outboard here. These files are read twice. An
     /// outboard is believed only as far as the recorded digest proves it.
     pub fn outboards(self, outboards: Outboards) -> Self {
         Self { outboards: Some(outboards), ..self }

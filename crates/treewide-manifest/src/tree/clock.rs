@@ -37,7 +37,7 @@ impl Clock {
         Self::default()
     }
 
-    /// Without the syncs. What a program writes through a mapping may then go unseen.
+    /// Leaves out the syncs. What a program writes through a mapping may then go unseen.
     pub fn without_sync() -> Self {
         Self { leaves_out_sync: true, ..Self::default() }
     }

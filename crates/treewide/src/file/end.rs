@@ -19,7 +19,7 @@ pub fn check_end(file: &File, opened: &Metadata, end: u64) -> Result<Metadata, E
     length::check_end(file, opened, end).map_err(ErrorKind::of)
 }
 
-/// Like [`check_end`], for callers who have read all bytes up to the length in `opened` and have not looked for more: reads
+/// Checks as [`check_end`], for callers who have read all bytes up to the length in `opened` and have not looked for more: reads
 /// at the end.
 ///
 /// # Errors

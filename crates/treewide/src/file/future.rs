@@ -22,7 +22,7 @@ impl Drop for StopOnDrop {
 }
 
 impl Options<'static> {
-    /// Like [`hash`](Options::hash), as a future for any runtime. Files are read on a thread of the `blocking` crate,
+    /// Hashes as [`hash`](Options::hash), as a future for any runtime. Files are read on a thread of the `blocking` crate,
     /// with the help of the global rayon pool.
     ///
     /// Nothing happens before the future is polled. Dropping it stops the hashing after at most one tile of each

@@ -15,7 +15,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<File, Error> {
     device::open(path, true, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
-/// Like [`open`], but never blocks on a named pipe that has replaced the file since it was found; check the
+/// Opens as [`open`], but never blocks on a named pipe that has replaced the file since it was found; check the
 /// [metadata](File::metadata) of the returned file. It still waits for a server to release a lease.
 ///
 /// # Errors
@@ -25,7 +25,7 @@ pub fn open_at_once(path: impl AsRef<Path>) -> Result<File, Error> {
     device::open(path, false, true).map_err(|error| Error::new(path, ErrorKind::Open(error)))
 }
 
-/// Like [`open`], for hashing with a [watcher](super::Options::watch): on Linux, it does not wait for the writer of a named pipe.
+/// Opens as [`open`], for hashing with a [watcher](super::Options::watch): on Linux, it does not wait for the writer of a named pipe.
 /// Hashing waits, and asks the watcher as long as there is none.
 ///
 /// # Errors
@@ -35,7 +35,7 @@ pub fn open_watched(path: impl AsRef<Path>) -> Result<File, Error> {
     if device::is_named_pipe(path) { open_at_once(path) } else { open(path) }
 }
 
-/// Like [`open_at_once`], but does not follow a symbolic link that has replaced the file since it was found: that is an error
+/// Opens as [`open_at_once`], but does not follow a symbolic link that has replaced the file since it was found: that is an error
 /// (not on Windows).
 ///
 /// # Errors

@@ -179,7 +179,7 @@ impl<'a> Options<'a> {
         self.update_file(hasher, &file, path)
     }
 
-    /// Like [`update`](Self::update), for an open file from its position on. Afterwards the position is behind the
+    /// Hashes as [`update`](Self::update), for an open file from its position on. Afterwards the position is behind the
     /// bytes that were hashed. `path` is for messages.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! From tiles to the root: tiles come in order, and a pair is complete when the tile that ends it is there.
+//! The way from tiles to the root: tiles come in order, and a pair is complete when the tile that ends it is there.
 
 use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::hash_pair;

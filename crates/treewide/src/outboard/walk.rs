@@ -1,4 +1,4 @@
-//! From the digest down to the groups of a range: what is verified and what is not.
+//! The way from the digest down to the groups of a range: what is verified and what is not.
 //!
 //! A node that has all its groups in the range is taken at once as soon as it is not larger than a tile: the data is hashed in the
 //! lanes of the kernel, and the pairs that come of it are compared with those of the outboard. Only where they differ is each

@@ -63,7 +63,7 @@ impl From<CutError> for AbsorbError {
     }
 }
 
-/// There is no digest yet, because parts are missing.
+/// Parts are missing, so there is no digest yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {

@@ -33,7 +33,7 @@ pub(crate) fn task(
     host: &'static [u8],
     path: Option<&Path>,
 ) -> Result<Box<dyn Task>> {
-    // Such a short one would be a time of the CPU under another name.
+    // The CPU hashes an input as short as this: its time would have another name.
     if matches!(place, Place::Staged | Place::Wrapped | Place::File) && (host.len() as u64) < SHORT
     {
         bail!("the CPU hashes what is shorter than {}", size::show(SHORT));

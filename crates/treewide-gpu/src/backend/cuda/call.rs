@@ -1,4 +1,4 @@
-//! From a launch to a call of a kernel: which one, its threads and its arguments.
+//! The call of a kernel for a launch: which one, its threads and its arguments.
 //!
 //! The arguments are laid out as the structures of the same names in `kernels/shared/` are.
 

@@ -1,4 +1,4 @@
-//! From which length on a device is faster than the CPU, by where the bytes are: the minimum of `auto`.
+//! The length from which on a device is faster than the CPU, by where the bytes are: the minimum of `auto`.
 //! Bytes that are in the device's memory never move, so they need none.
 //!
 //! The device is open and has its buffers before the clock starts: a minimum does not count the tenths of
