@@ -197,6 +197,35 @@ EOF
     tests test --locked -p treewide-manifest --target x86_64-pc-windows-gnu --lib --test keys --test renamed_rot --test verdicts
 }
 
+# Tests of files and processes next to eight endless loops on two CPUs, ten times, and three copies at once, three times: one that waits for a
+# time fails. TREEWIDE_TEST_LOAD=1 runs each once.
+load() {
+    need taskset
+    local rounds=${TREEWIDE_TEST_LOAD:-10} loops=() threads it pid bad=0
+    local tests=(cargo test --locked --no-fail-fast -p treewide-cli -p treewide-manifest -p treewide-files --lib --tests)
+    step "${tests[@]}" --no-run
+    taskset --cpu-list --pid 0,1 "$BASHPID"
+    trap 'kill "${loops[@]}"' EXIT
+    for _ in {1..8}; do
+        while :; do :; done &
+        loops+=("$!")
+    done
+    for threads in 1 2 16; do
+        for ((it = 0; it < rounds; it++)); do step "${tests[@]}" -- --test-threads="$threads" || bad=1; done
+    done
+    kill "${loops[@]}"
+    for ((it = 0; it < rounds && it < 3; it++)); do
+        loops=()
+        for _ in 1 2 3; do
+            "${tests[@]}" &
+            loops+=("$!")
+        done
+        for pid in "${loops[@]}"; do wait "$pid" || bad=1; done
+    done
+    trap - EXIT
+    ((bad == 0))
+}
+
 # Thousands of random edits of a tree.
 manifests() {
     # In memory, where bringing a file to the disk takes no time.
@@ -308,6 +337,7 @@ sections() {
     section "wasm simd128" wasm -Ctarget-feature=+simd128
     section "wasm without vectors" wasm ""
     section "npm: a page with 4 GiB" npm_large
+    section "load" load
     section "manifests" manifests
     section "manifests of many entries" many_entries
     section "windows" windows

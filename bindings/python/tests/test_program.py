@@ -4,18 +4,18 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import treewide
 from treewide import digest
+from waiting import LIMIT, wait_for
 
 posix = pytest.mark.skipif(os.name != "posix", reason="this system has other signals and descriptors")
 
 
 def run(folder, *args, **options):
     program = [sys.executable, "-m", "treewide", *args]
-    return subprocess.run(program, cwd=folder, capture_output=True, timeout=60, **options)
+    return subprocess.run(program, cwd=folder, capture_output=True, timeout=LIMIT, **options)
 
 
 @pytest.fixture
@@ -67,17 +67,12 @@ def test_signals_end_it(folder):
         before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
         with subprocess.Popen(program, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             signal.signal(signal.SIGINT, before)
-            for _ in range(600):
-                if any(name.startswith(".treewide-") for name in os.listdir(folder)):
-                    break
-                time.sleep(0.05)
+            wait_for(lambda: any(name.startswith(".treewide-") for name in os.listdir(folder)))
             child.send_signal(number)
-            # It reads on until then.
-            if ignored:
-                time.sleep(0.2)
-            else:
-                child.wait(timeout=60)
-            _, errors = child.communicate(timeout=60)
+            # It reads on until its input ends.
+            if not ignored:
+                child.wait(LIMIT)
+            _, errors = child.communicate(timeout=LIMIT)
         assert (child.returncode, errors) == (0 if ignored else -number, b"")
         assert sorted(os.listdir(folder)) == (["a", "out"] if ignored else ["a"]), "nothing unfinished is left"
 

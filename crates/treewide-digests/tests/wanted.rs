@@ -1,5 +1,9 @@
 //! Digests by several algorithms in a run over a tree: one reading of each file, small or long, under one name or two.
 
+#[cfg(unix)]
+#[path = "../../treewide/tests/common/waiting.rs"]
+mod waiting;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -80,8 +84,8 @@ fn tree() -> (tempfile::TempDir, BTreeMap<PathBuf, Vec<u8>>) {
 #[test]
 fn run_finds_all_digests_of_every_file() {
     let (folder, files) = tree();
-    // A time of change is old enough as well after this.
-    std::thread::sleep(Duration::from_millis(2100));
+    #[cfg(unix)]
+    waiting::wait_until_links_count(&folder.path().join("f6"));
     let usual = Options::new().stamps(true).links_once(true);
     let of_long = OfLong(Options::new(), 1 << 20);
     let (mut cases, mut linked) = (0, 0);

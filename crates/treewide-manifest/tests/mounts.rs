@@ -3,6 +3,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "common/loops.rs"]
+mod loops;
 
 use common::{AllIsOld, Said, Tree, clock};
 use std::fs;
@@ -28,6 +30,7 @@ fn run(program: &str, args: &[&str]) -> Result<String, String> {
 struct Mounted {
     folder: tempfile::TempDir,
     device: String,
+    _turn: loops::Turn,
 }
 
 impl Mounted {
@@ -37,9 +40,9 @@ impl Mounted {
         let image = folder.path().join("image");
         fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
         fs::create_dir(folder.path().join("at")).unwrap();
-        let attached = run("losetup", &["--find", "--show", image.to_str().unwrap()]);
-        let mounted = attached.and_then(|device| {
-            let mounted = Self { folder, device };
+        let mounted = loops::Turn::wait().and_then(|_turn| {
+            let device = run("losetup", &["--find", "--show", image.to_str().unwrap()])?;
+            let mounted = Self { folder, device, _turn };
             run(make[0], &[&make[1..], &[&*mounted.device]].concat())?;
             mounted.mount()?;
             Ok(mounted)
@@ -133,7 +136,7 @@ fn write_in_the_same_step_of_fat_is_seen() {
         fs::write(mounted.at().join("a"), "x").unwrap();
         assert_eq!(mounted.verify(true).differences(), ["changed a"], "{round}");
     }
-    std::thread::sleep(std::time::Duration::from_millis(4500));
+    common::aged::age(&mounted.at());
     mounted.make(clock(), true);
     assert_eq!(mounted.verify(true).report.files_unread, 1, "it is old now");
 }

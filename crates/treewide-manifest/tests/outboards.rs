@@ -298,7 +298,7 @@ fn file_that_changes_while_it_is_read_keeps_its_digest_until_it_is_read_in_peace
         let options = Options::new().progress(Arc::new(progress));
         let update = Update::new().full(true).outboards(outboards(&tree));
         // Each write has a time of its own.
-        std::thread::sleep(Duration::from_millis(60));
+        tree.age();
         let made = make(&tree, &update, false, &options).unwrap();
         assert_eq!(made.report.count(treewide_manifest::Class::Changing), 1);
         made.draft.appear().unwrap();

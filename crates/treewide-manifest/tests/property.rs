@@ -283,7 +283,7 @@ fn run(seed: u64) -> u64 {
     let mut digests = script.check_also(false);
     for _ in 0..ROUNDS {
         if script.random.below(4) == 0 {
-            std::thread::sleep(Duration::from_millis(30));
+            script.tree.age();
             let update = script.more_digests(Update::new().allow_empty(true));
             script.tree.update_with(update, Box::new(Clock::without_sync()));
             // A doubtful file keeps the digests that it had.

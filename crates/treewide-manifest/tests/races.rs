@@ -24,10 +24,9 @@ fn write_through_a_mapping_is_seen() {
 import mmap, sys
 file = open(sys.argv[1], 'r+b')
 pages = mmap.mmap(file.fileno(), 0)
-for byte in b'123':
-    pages[100] = byte
+for line in sys.stdin:
+    pages[100] = ord(line[0])
     print('written', flush=True)
-    sys.stdin.readline()
 ";
     let tree = Tree::new(&[("a", "")]);
     tree.write("a", [b'0'; 4096]);
@@ -43,15 +42,15 @@ for byte in b'123':
     };
     let mut said = BufReader::new(writer.stdout.take().unwrap()).lines();
     let mut go_on = writer.stdin.take().unwrap();
-    let mut write = || {
-        let _ = go_on.write_all(b"\n");
+    let mut write = |byte: char| {
+        writeln!(go_on, "{byte}").unwrap();
         said.next().unwrap().unwrap();
-        std::thread::sleep(Duration::from_millis(60));
+        tree.age();
     };
-    std::thread::sleep(Duration::from_millis(60));
-    write();
+    write('1');
+    write('2');
     tree.snapshot_with(Update::new(), clock());
-    write();
+    write('3');
     let said = tree.quick();
     drop(go_on);
     let _ = writer.wait();

@@ -134,7 +134,7 @@ fn diff_tells_renamed_rot_as_verify_does() {
 fn file_that_was_renamed_and_edited_is_new() {
     let tree = tree();
     fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    tree.age();
     tree.write("y/f", "content of F");
     assert_eq!(tree.update().differences(), ["added y/f", "removed x/f"]);
     assert!(tree.verify().is_fine());

@@ -106,7 +106,7 @@ fn touched_files_are_read_once_and_the_same() {
     use std::os::unix::fs::PermissionsExt;
     let tree = tree();
     tree.snapshot();
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    tree.age();
     for name in ["a", "b/c"] {
         fs::set_permissions(tree.at(name), fs::Permissions::from_mode(0o600)).unwrap();
     }

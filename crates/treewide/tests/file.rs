@@ -11,6 +11,8 @@ mod outboard;
 #[path = "file/range.rs"]
 mod range;
 mod reference;
+#[path = "common/waiting.rs"]
+mod waiting;
 
 use common::{Mode, Random, Tally, pattern, rounds};
 use std::fs::{self, File, OpenOptions};
@@ -379,6 +381,7 @@ fn the_watcher_counts_and_stops() {
             let caller = std::thread::current().id();
             let calls = AtomicU64::new(0);
             let stop = |_| {
+                // So that the helper has its turn. It need not come, so no one can wait for it.
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 let is_caller = std::thread::current().id() == caller;
                 if calls.load(Ordering::Relaxed) == 0 && is_caller {

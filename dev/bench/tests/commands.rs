@@ -1,5 +1,9 @@
 //! The commands: what they accept, refuse, and write. Nothing here asserts a time.
 
+#[cfg(unix)]
+#[path = "../../../crates/treewide/tests/common/waiting.rs"]
+mod waiting;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -133,10 +137,10 @@ fn interrupted_runs_leave_no_files() {
         let mut files = std::fs::read_dir(dir.path()).unwrap();
         files.any(|it| it.unwrap().metadata().is_ok_and(|it| it.len() == 70_000))
     };
-    while !written() {
+    waiting::wait_for(|| {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+        written().then_some(())
+    });
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.unwrap().success());
     let status = child.wait().unwrap();

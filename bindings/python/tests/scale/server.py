@@ -5,9 +5,9 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
+from waiting import wait_for
 
 
 @pytest.fixture(scope="session")
@@ -40,12 +40,13 @@ def s3s(tmp_path):
     keys = ("--access-key", "test", "--secret-key", "test", "--host", "127.0.0.1", "--port", str(port))
     child = subprocess.Popen([program, *keys, str(tmp_path / "store")], stdout=subprocess.DEVNULL)
     try:
-        for _ in range(200):
+
+        def answers():
+            assert child.poll() is None, f"s3s-fs ended at once: another program may have taken port {port}"
             with socket.socket() as there:
-                if there.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert child.poll() is None, "s3s-fs ended at once"
-            time.sleep(0.05)
+                return there.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_for(answers)
         url = f"http://127.0.0.1:{port}"
         secret = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
         config = boto3.session.Config(s3={"addressing_style": "path"})

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from treewide._scale.engines.loop import drive
 from treewide._scale.lists import ListError
 from treewide._scale.program import _command, _parser, main
 from treewide._scale.sources.files import Files
+from waiting import LIMIT, wait_for
 
 
 @pytest.fixture
@@ -231,24 +231,22 @@ def test_processes_end_with_the_driver(command, signal_):
         file.truncate(40 << 30)
     program = [sys.executable, "-m", "treewide", "scale", "sum", "data/long", "--engine", "processes", "--workers", "2"]
     with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
-        for _ in range(600):
+
+        def at_work():
             found = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
-            tasks = [it for it in found if b"spawn_main" in Path(f"/proc/{it}/cmdline").read_bytes()]
-            if len(tasks) == 2:
-                break
-            time.sleep(0.05)
-        # Until they have begun to work.
-        time.sleep(1)
+            return [it for it in found if _has_open(it, "data/long")]
+
+        tasks = wait_for(lambda: (found := at_work()) and len(found) == 2 and found)
         child.send_signal(signal_)
-        child.wait(60)
-    for _ in range(200):
-        left = [it for it in tasks if _is_alive(it)]
-        if not left:
-            return
-        time.sleep(0.05)
-    for it in left:
-        os.kill(int(it), signal.SIGKILL)
-    raise AssertionError(f"{len(left)} processes did not end")
+        child.wait(LIMIT)
+    wait_for(lambda: not any(_is_alive(it) for it in tasks))
+
+
+def _has_open(number, path):
+    try:
+        return any(os.path.samefile(it, path) for it in Path(f"/proc/{number}/fd").iterdir())
+    except FileNotFoundError:
+        return False
 
 
 def _is_alive(number):

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from treewide._scale.reading import Retries
 from treewide._scale.sources import source_of
 from treewide._scale.sources.files import Files
 from treewide._scale.sources.obstore import Obstore
+from waiting import LIMIT, wait_for
 
 pytest_plugins = ["server"]
 
@@ -250,19 +251,20 @@ def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
         return next(iter(tmp_path.glob("cache/treewide/scale/*.bucket")), None)
 
     with proxy_of(store.url) as (proxy, endpoint):
-        # Slow from the middle on.
-        proxy.before = lambda number: number > 200 and time.sleep(0.5)
+        # Nothing more is sent once the journal has something.
+        is_killed = threading.Event()
+        has_lines = lambda: (found := journal()) and found.read_bytes().count(b"\n") >= 4  # noqa: E731
+        proxy.before = lambda number: has_lines() and is_killed.wait()
         args = ["sum", "-r", root, "-o", "out", "--workers", 1, "--option", f"endpoint={endpoint}"]
         limit = "import sys; from treewide._scale.buckets import bucket_command as it; it._LIMIT = 50; "
         limit += "from treewide._scale.program import main; sys.exit(main(sys.argv[1:]))"
         program = [sys.executable, "-c", limit, *map(str, args)]
         with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-            for _ in range(1200):
-                if (found := journal()) and found.read_bytes().count(b"\n") >= 4:
-                    break
-                time.sleep(0.05)
+            wait_for(has_lines)
             child.send_signal(signal.SIGKILL)
-            assert child.wait(60) == -signal.SIGKILL
+            assert child.wait(LIMIT) == -signal.SIGKILL
+        is_killed.set()
+        found = journal()
         assert not Path("out/bucket.b3").exists()
         # A line that was torn does not count.
         found.write_bytes(found.read_bytes() + b'{"after": "00')

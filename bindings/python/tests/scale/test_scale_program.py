@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from fake import pattern
 from proxy import proxy_of
 from treewide import digest, hash_file
 from treewide._scale import lists
+from waiting import LIMIT, wait_for
 
 pytest_plugins = ["server"]
 
@@ -142,7 +143,10 @@ def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
         return next(iter(tmp_path.glob("cache/treewide/scale/*.journal")), None)
 
     with proxy_of(store.url) as (proxy, endpoint):
-        proxy.before = lambda number: number > 2 and time.sleep(1)
+        # Nothing more is sent once the journal has something.
+        is_killed = threading.Event()
+        has_lines = lambda: (found := journal()) and found.read_bytes().count(b"\n") >= 2  # noqa: E731
+        proxy.before = lambda number: has_lines() and is_killed.wait()
         args = [
             "sum",
             url,
@@ -153,12 +157,10 @@ def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
         ]
         program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
         with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-            for _ in range(600):
-                if (found := journal()) and found.read_bytes().count(b"\n") >= 2:
-                    break
-                time.sleep(0.05)
+            wait_for(has_lines)
             child.send_signal(signal.SIGKILL)
-            assert child.wait(60) == -signal.SIGKILL
+            assert child.wait(LIMIT) == -signal.SIGKILL
+        is_killed.set()
         proxy.before = lambda number: None
         proxy.gets = 0
         done = command(*args)

@@ -11,8 +11,7 @@ fn folder() -> Folder {
     {
         folder.write(name, content);
     }
-    // Longer than a step of any clock that the file systems of tests have.
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    folder.age();
     folder
 }
 
@@ -411,7 +410,7 @@ fn missing_does_not_find_the_files_in_themselves() {
     folder.write("disk/phone/2", "two");
     folder.write("disk/kept/2", "two");
     folder.write("SUMS", format!("{}  disk/phone/1\n{0}  link/1\n", hex("one")));
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    folder.age();
     folder.treewide("snapshot -q disk/phone").run().fails(0, &[]);
     folder.treewide("snapshot -q disk").run().fails(0, &[]);
     std::os::unix::fs::symlink("disk/phone", folder.join("link")).unwrap();
@@ -523,7 +522,7 @@ fn dupes_count_names_of_a_file_in_two_manifests_once() {
     folder.write("t/d", "content");
     fs::create_dir(folder.join("out")).unwrap();
     fs::hard_link(folder.join("t/a"), folder.join("out/c")).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    folder.age();
     for dir in ["t", "out"] {
         folder.treewide(&format!("snapshot -q {dir}")).run().fails(0, &[]);
     }

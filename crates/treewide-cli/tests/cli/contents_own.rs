@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 
 /// Makes manifests next to these directories.
 fn snapshots(folder: &Folder, dirs: &[&str]) {
-    // Longer than a step of any clock that the file systems of tests have.
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    folder.age();
     for dir in dirs {
         folder.treewide(&format!("snapshot -q {dir}")).run().fails(0, &[]);
     }

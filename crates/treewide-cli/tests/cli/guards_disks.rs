@@ -1,11 +1,11 @@
 //! Disks that are off although a file of a recorded name is there, and trees that have only the names.
 
 use crate::guards::Case;
+use crate::loops::Turn;
 use crate::support::{is_root, skip};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Commands that write `p.b3`, or that say how a directory is.
 const UPDATES: [&str; 3] = ["update p.b3 t", "update --full p.b3 t", "scrub p.b3 t"];
@@ -128,14 +128,12 @@ fn mount_among_very_many_is_not_forgotten() {
     }
 }
 
-/// No other test takes the slot while it is empty.
-static SLOTS: Mutex<()> = Mutex::new(());
-
 /// Two disks that are put into one slot.
 struct Slot<'a> {
     case: &'a Case,
     device: String,
-    _lock: MutexGuard<'static, ()>,
+    /// No other test takes the slot while it is empty.
+    _turn: Turn,
 }
 
 impl<'a> Slot<'a> {
@@ -147,10 +145,10 @@ impl<'a> Slot<'a> {
             run("/sbin/mkfs.ext4", &["-qF"], &path).then_some(())?;
         }
         fs::create_dir(case.folder.join("slot")).ok()?;
-        let _lock = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = Turn::wait().ok()?;
         let free = Command::new("losetup").arg("-f").output().ok().filter(|_| is_root())?;
         let device = String::from_utf8(free.stdout).ok()?.trim().to_owned();
-        let slot = Self { case, device, _lock };
+        let slot = Self { case, device, _turn };
         slot.put("one").then_some(slot)
     }
 
@@ -255,7 +253,7 @@ fn missing_and_dupes_do_not_believe_a_name_on_a_disk_that_is_off() {
     }
     case.folder.write("slot/README", "hello");
     case.folder.write("e/README", "hello");
-    std::thread::sleep(std::time::Duration::from_millis(60));
+    case.folder.age();
     case.run("snapshot slot").is_code(0);
     case.run("missing slot e").is_code(1);
     slot.take();

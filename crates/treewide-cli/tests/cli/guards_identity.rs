@@ -6,7 +6,6 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 const SAYS: &str = "does not have any recorded file as it was";
 
@@ -43,7 +42,7 @@ fn hard_link_to_one_file_does_not_stand_for_the_directory() {
         case.folder.write("e/other", "other");
         fs::hard_link(case.folder.join("t/f1"), case.folder.join("e").join(name)).unwrap();
         // The index has the ctime of the link.
-        std::thread::sleep(Duration::from_millis(60));
+        case.folder.age();
         case.run("update p.b3 t").is_code(0);
         for command in ["update p.b3 e", "scrub p.b3 e"] {
             case.keeps(3, command, &["as it was", "--allow-empty"]);
@@ -88,7 +87,7 @@ fn one_untouched_file_is_enough_where_most_are_gone() {
     for at in 0..20 {
         case.folder.write(format!("t/many{at}"), at.to_string());
     }
-    std::thread::sleep(Duration::from_millis(60));
+    case.folder.age();
     case.run("update p.b3 t").is_code(0);
     for at in 0..20 {
         fs::remove_file(case.folder.join(format!("t/many{at}"))).unwrap();
@@ -101,7 +100,7 @@ fn one_untouched_file_is_enough_where_most_are_gone() {
         case.keeps(3, command, &[SAYS, "--allow-empty"]);
     }
     let case = Case::new();
-    std::thread::sleep(Duration::from_millis(60));
+    case.folder.age();
     case.run("update p.b3 t").is_code(0);
     for name in ["f1", "f2"] {
         fs::remove_file(case.folder.join(format!("t/{name}"))).unwrap();
@@ -175,7 +174,7 @@ fn missing_and_dupes_do_not_believe_a_directory_without_its_mount() {
         for name in ["b1", "b2"] {
             fs::write(at.join(name), name).unwrap();
         }
-        std::thread::sleep(Duration::from_millis(60));
+        case.folder.age();
         case.run("snapshot t").is_code(0);
         for name in ["f1", "f2", "d/f3"] {
             case.folder.write(format!("e/{name}"), format!("content of {name}"));

@@ -81,7 +81,7 @@ fn files_that_go_while_others_are_hashed() {
     sparse(&folder, "d/a");
     sparse(&folder, "d/b");
     let mut running = folder.treewide("sum -r d").start();
-    assert!(running.wait_until_reading(&folder.join("d/a")));
+    assert!(running.wait_until_read(&folder.join("d/a"), 4 << 20));
     fs::remove_file(folder.join("d/b")).unwrap();
     truncate(&folder, "d/a", 5000);
     let ended = running.end();
@@ -104,7 +104,7 @@ fn a_file_that_shrinks_while_it_is_checked() {
     sparse(&folder, "a");
     folder.write("list", format!("{}  a\n{}  b\n", "0".repeat(64), hex("b")));
     let mut running = folder.treewide("check list").start();
-    assert!(running.wait_until_reading(&folder.join("a")));
+    assert!(running.wait_until_read(&folder.join("a"), 4 << 20));
     truncate(&folder, "a", 0);
     let ended = running.end();
     assert!(ended.text().starts_with("a: FAILED (file shrank while being hashed: "));
@@ -122,7 +122,7 @@ fn a_file_that_grows_is_hashed_as_it_was() {
         let folder = Folder::new();
         folder.write("log", &content);
         let mut running = folder.treewide("sum log").start();
-        let in_time = running.wait_until_reading(&folder.join("log"));
+        let in_time = running.wait_until_read(&folder.join("log"), 4 << 20);
         let mut log = OpenOptions::new().append(true).open(folder.join("log")).unwrap();
         log.write_all(&[8; 1 << 20]).unwrap();
         running.end().is(0, format!("{}  log\n", hex(&content)), "");
@@ -167,10 +167,10 @@ fn files_longer_than_our_patience() {
     sparse(&folder, "a");
     for strategy in ["auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"] {
         let mut running = folder.treewide("sum a --drop-cache --strategy").arg(strategy).start();
-        if !strategy.starts_with("mmap") {
-            assert!(running.wait_until_reading(&folder.join("a")));
-        }
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(running.wait_until_read(
+            &folder.join("a"),
+            if strategy.starts_with("mmap") { 400 } else { 100 } << 20
+        ));
         let status = fs::read_to_string(format!("/proc/{}/status", running.0.id())).unwrap();
         let size = |key| {
             let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();

@@ -35,6 +35,9 @@ mod json;
 mod lengths;
 mod lists;
 mod lists_odd;
+#[cfg(target_os = "linux")]
+#[path = "../../../treewide-manifest/tests/common/loops.rs"]
+mod loops;
 mod manifest;
 #[cfg(target_os = "linux")]
 mod manifest_against;

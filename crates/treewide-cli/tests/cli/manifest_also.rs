@@ -135,8 +135,7 @@ fn lines_print_nothing_where_a_digest_is_missing() {
 #[test]
 fn update_adds_and_carries_on_and_rot_keeps() {
     let folder = Folder::with(&["t/a", "t/b"]);
-    // Older than a step of any clock that the file systems of tests have.
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    folder.age();
     folder.treewide("snapshot t -o m.b3 --also sha256").run().fails(0, &[]);
     let before = lines(&folder, "sha256");
     let time = fs::metadata(folder.join("t/b")).unwrap().modified().unwrap();

@@ -6,7 +6,6 @@ use crate::support::{Folder, TREEWIDE, is_root, skip};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::time::Duration;
 
 /// A tree `t` and its manifest `m.b3`, when all its times are old enough.
 fn snapshot() -> Folder {
@@ -15,7 +14,7 @@ fn snapshot() -> Folder {
         folder.write(name, content);
     }
     folder.write("t/large", vec![7; 3_000_000]);
-    std::thread::sleep(Duration::from_millis(50));
+    folder.age();
     assert_eq!(folder.treewide("snapshot t -o m.b3").run().code, Some(0));
     folder
 }
@@ -196,7 +195,7 @@ fn fill(folder: &Folder) {
     for number in 0..200 {
         folder.write(format!("t/{number}"), number.to_string());
     }
-    std::thread::sleep(Duration::from_millis(50));
+    folder.age();
     assert_eq!(folder.treewide("snapshot t -o disk/m.b3").run().code, Some(0));
     let read = || ["disk/m.b3", "disk/m.b3.tw"].map(|name| fs::read(folder.join(name)).unwrap());
     let old = read();

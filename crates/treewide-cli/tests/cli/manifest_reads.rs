@@ -1,9 +1,8 @@
 //! Reads of `update` and `verify` in the files of a tree, as strace sees them.
 
-use crate::support::{Folder, TREEWIDE};
+use crate::support::{Folder, TREEWIDE, wait_until_links_count};
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
 
 /// Every call that reads from a file, or maps it.
 const READS: &str = "trace=read,readv,pread64,preadv,preadv2,mmap,sendfile,splice,copy_file_range";
@@ -59,8 +58,7 @@ fn update_reads_no_byte_of_files_that_did_not_change() {
         folder.write(format!("t/{}/{number}", number % 7), vec![b'x'; number]);
         all += number as u64;
     }
-    // Longer than a step of any clock that the file systems of tests have.
-    std::thread::sleep(Duration::from_millis(50));
+    folder.age();
     assert_eq!(folder.treewide("snapshot t -o m.b3").run().code, Some(0));
     let run = |args: &str| bytes_read(&folder, args);
     // First that the test sees what is read.
@@ -85,8 +83,7 @@ fn hard_links_are_read_once() {
         fs::hard_link(folder.join("t/a"), folder.join(name)).unwrap();
     }
     folder.write("t/c", "other");
-    // Longer than the step of any clock.
-    std::thread::sleep(Duration::from_millis(2100));
+    wait_until_links_count(&folder.join("t/c"));
     for args in ["snapshot t -o m.b3", "verify m.b3 t", "update --full m.b3 t"] {
         match bytes_read(&folder, args) {
             Err(reason) => return println!("SKIPPED: what is read of hard links: {reason}"),

@@ -16,7 +16,7 @@ fn xattrs_are_said_in_words_in_json_and_in_stat() {
         return;
     }
     set("user.bytes", b"\xff\0").unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    folder.age();
     let run = |args: &str| {
         let ended = folder.treewide(args).run();
         (ended.code, String::from_utf8(ended.stdout).unwrap(), ended.stderr)

@@ -215,8 +215,10 @@ fn an_output_that_a_list_names_in_whatever_way_is_refused() {
 fn an_output_replaces_only_what_it_found() {
     let folder = Folder::with(&["a"]);
     // Standard input ends only after the file has come.
-    let script = "(sleep 0.2; echo late >new; echo) | \"$0\" sum a - -o new";
-    let ended = folder.program("sh").args(["-c", script, TREEWIDE]).run();
+    let running = folder.treewide("sum a - -o new").start();
+    wait_for_temporary(&folder);
+    folder.write("new", "late\n");
+    let ended = running.end();
     ended.fails(
         1,
         &["treewide: new: appeared during the run, and stays as it is; what was written is in "],
@@ -404,6 +406,13 @@ fn a_full_disk_leaves_nothing() {
     assert_eq!(folder.read("tiny/list"), kept);
 }
 
+/// Waits until the program writes its output, under another name.
+fn wait_for_temporary(folder: &Folder) {
+    let is_there =
+        || folder.names().iter().any(|it| it.to_string_lossy().starts_with(".treewide-"));
+    wait_for(|| is_there().then_some(()));
+}
+
 #[test]
 fn signals_halfway_leave_nothing() {
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("QUIT", 3), ("ALRM", 14)] {
@@ -415,11 +424,7 @@ fn signals_halfway_leave_nothing() {
         folder.write("list", sums(&["old"]));
         let mut running = folder.treewide("sum a - -o list").start();
         running.0.stdin.as_mut().unwrap().write_all(b"the beginning").unwrap();
-        let is_temporary = |name: &std::ffi::OsString| {
-            let name = name.to_string_lossy();
-            name.starts_with(".treewide-").then_some(())
-        };
-        wait_for(|| folder.names().iter().find_map(is_temporary));
+        wait_for_temporary(&folder);
         running.signal(name);
         let stdin = running.0.stdin.take();
         let ended = running.end();
@@ -451,11 +456,8 @@ fn a_reader_that_goes_away_is_no_news() {
     let folder = Folder::with(&["a"]);
     folder.write("list", sums(&["a"]));
     for args in ["sum - a", "sum --json - a", "sum --raw -", "check"] {
-        let mut running = folder.treewide(args).start();
-        drop(running.0.stdout.take());
-        let list = folder.read("list");
-        running.0.stdin.as_mut().unwrap().write_all(list.as_bytes()).unwrap();
-        let ended = running.end();
+        let words = std::iter::once(TREEWIDE).chain(args.split(' '));
+        let ended = folder.unread("", words).stdin(folder.read("list")).run();
         // As coreutils: by SIGPIPE, so that a check cut short is not taken for a success.
         assert_eq!((ended.signal, ended.code), (Some(13), None), "{args}");
         let said = ended.stderr.lines().filter(|line| !line.contains("checked:")).count();

@@ -32,7 +32,7 @@ fn files_that_are_replaced_while_the_tree_is_hashed() {
         folder.write("other", "secret");
         File::create(folder.join("d/a")).unwrap().set_len(HUGE).unwrap();
         let mut running = folder.treewide(args).start();
-        assert!(running.wait_until_reading(&folder.join("d/a")));
+        assert!(running.wait_until_read(&folder.join("d/a"), 4 << 20));
         for name in &names[..4] {
             fs::remove_file(folder.join(format!("d/{name}"))).unwrap();
         }

@@ -3,15 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
-/// Nothing here takes as long, not even on a machine that is busy; what does, hangs.
-const LIMIT: Duration = Duration::from_secs(150);
+#[path = "../../../treewide-manifest/tests/common/aged.rs"]
+mod aged;
+use aged::waiting::LIMIT;
+pub(crate) use aged::waiting::{wait_for, wait_until_links_count};
 
 pub(crate) const TREEWIDE: &str = env!("CARGO_BIN_EXE_treewide");
 
@@ -66,6 +67,11 @@ impl Folder {
         names
     }
 
+    /// Waits until all files are old enough for keys, and later changes have later times.
+    pub(crate) fn age(&self) {
+        aged::age(self.path());
+    }
+
     pub(crate) fn fifo(&self, name: &str) {
         assert!(Command::new("mkfifo").arg(self.join(name)).status().unwrap().success());
     }
@@ -82,10 +88,22 @@ impl Folder {
         self.program(TREEWIDE).args(args.split_whitespace())
     }
 
+    /// These words as a command whose standard output is a pipe that no process reads, after some lines of shell. The shell makes the pipe:
+    /// a reader of this process would live on in the children of other tests, until they run their programs.
+    pub(crate) fn unread(
+        &self,
+        first: &str,
+        words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Program {
+        let script =
+            "[ -p unread ] || mkfifo unread; exec 3<>unread 4>unread 3<&-; exec \"$@\" >&4 4>&-";
+        self.program("sh").args(["-c", &format!("{first} {script}"), "sh"]).args(words)
+    }
+
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Program {
         let mut command = Command::new(program);
         command.current_dir(self.path()).env_remove("RUST_BACKTRACE").env_remove("COLUMNS");
-        Program { command, stdin: Vec::new(), file: None, limit: LIMIT }
+        Program { command, stdin: Vec::new(), file: None }
     }
 }
 
@@ -95,7 +113,6 @@ pub(crate) struct Program {
     stdin: Vec<u8>,
     /// Standard input, instead of a pipe.
     file: Option<PathBuf>,
-    limit: Duration,
 }
 
 impl Program {
@@ -148,12 +165,6 @@ impl Program {
         self.command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
     }
 
-    /// Kill it after this time.
-    pub(crate) fn limit(mut self, limit: Duration) -> Self {
-        self.limit = limit;
-        self
-    }
-
     /// Start it with pipes for everything; the test does the rest.
     pub(crate) fn start(mut self) -> Running {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -161,17 +172,17 @@ impl Program {
     }
 
     pub(crate) fn run(mut self) -> Ended {
-        let (bytes, limit) = (std::mem::take(&mut self.stdin), self.limit);
+        let bytes = std::mem::take(&mut self.stdin);
         if let Some(path) = self.file.take() {
             self.command.stdin(fs::File::open(path).unwrap());
             self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
-            return Running(self.command.spawn().unwrap()).end_within(limit);
+            return Running(self.command.spawn().unwrap()).end();
         }
         let mut running = self.start();
         let mut stdin = running.0.stdin.take().unwrap();
         // It may end without having read everything.
         thread::spawn(move || drop(stdin.write_all(&bytes)));
-        running.end_within(limit)
+        running.end()
     }
 }
 
@@ -184,82 +195,61 @@ impl Running {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// Wait until the program has the file open and has read something; `false` if it was done
-    /// sooner.
+    /// Waits until the program is in the middle of this file, which is longer than these bytes, while the others and the fronts of all have
+    /// fewer. `false` if it was done sooner.
     #[cfg(target_os = "linux")]
-    pub(crate) fn wait_until_reading(&mut self, path: &Path) -> bool {
-        // More than it takes to start a program.
-        const SOMETHING: u64 = 256 << 10;
+    pub(crate) fn wait_until_read(&mut self, path: &Path, bytes: u64) -> bool {
         let process = PathBuf::from(format!("/proc/{}", self.0.id()));
         let path = path.canonicalize().unwrap();
         let is_reading = || {
             let io = fs::read_to_string(process.join("io")).ok()?;
             let read: u64 = io.lines().next()?.strip_prefix("rchar:")?.trim().parse().ok()?;
-            fs::read_dir(process.join("fd")).ok()?.flatten().find_map(|fd| {
-                let is_it = fs::read_link(fd.path()).is_ok_and(|target| target == path);
-                (is_it && read > SOMETHING).then_some(true)
-            })
+            // A line of a mapping: the addresses, what is allowed, the place in the file, the device, the inode, the path.
+            let maps = fs::read_to_string(process.join("maps")).ok()?;
+            let of_path = maps.lines().filter(|line| line.ends_with(path.to_str().unwrap()));
+            let places = of_path.filter_map(|line| line.split(' ').nth(2));
+            let mapped = places.filter_map(|it| u64::from_str_radix(it, 16).ok()).max();
+            let mut open = fs::read_dir(process.join("fd")).ok()?.flatten();
+            let is_open = open.any(|fd| fs::read_link(fd.path()).is_ok_and(|it| it == path));
+            (is_open && read.max(mapped.unwrap_or(0)) >= bytes).then_some(true)
         };
         wait_for(|| is_reading().or_else(|| self.0.try_wait().unwrap().map(|_| false)))
     }
 
     /// Wait for its end.
-    pub(crate) fn end(self) -> Ended {
-        self.end_within(LIMIT)
-    }
-
-    fn end_within(mut self, limit: Duration) -> Ended {
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Ended {
         drop(self.0.stdin.take());
-        let stdout = collect(self.0.stdout.take());
-        let stderr = collect(self.0.stderr.take());
-        let started = Instant::now();
-        let status = loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                break status;
-            }
-            if started.elapsed() > limit {
-                self.0.kill().unwrap();
-                assert!(limit < LIMIT, "hangs: {:?}", self.0);
-            }
-            thread::sleep(Duration::from_millis(1));
-        };
+        let pid = self.0.id();
+        let kill = || drop(Command::new("kill").args(["-s", "KILL", &pid.to_string()]).status());
+        let output = in_time_or(kill, move || self.0.wait_with_output().unwrap());
         Ended {
-            code: status.code(),
-            signal: status.signal(),
-            stdout: stdout.join().unwrap(),
-            stderr: String::from_utf8_lossy(&stderr.join().unwrap()).into_owned(),
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
-}
-
-fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            pipe.read_to_end(&mut bytes).unwrap();
-        }
-        bytes
-    })
 }
 
 /// The result of work that waits for ever if the program is wrong.
 #[track_caller]
 pub(crate) fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    thread::spawn(move || sender.send(work()));
-    receiver.recv_timeout(LIMIT).expect("work that ends in time")
+    in_time_or(|| (), work)
 }
 
-/// Ask again and again until there is an answer.
-pub(crate) fn wait_for<T>(mut question: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(answer) = question() {
-            return answer;
-        }
-        assert!(started.elapsed() < LIMIT, "waited in vain");
-        thread::sleep(Duration::from_micros(100));
-    }
+/// The same; first, work that hangs is given up.
+#[track_caller]
+fn in_time_or<T: Send + 'static>(
+    give_up: impl FnOnce(),
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    thread::spawn(move || sender.send(work()));
+    receiver.recv_timeout(LIMIT).unwrap_or_else(|_| {
+        give_up();
+        panic!("it hangs, or panicked")
+    })
 }
 
 /// What became of a program.

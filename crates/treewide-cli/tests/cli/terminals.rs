@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What was written to a terminal so far.
 #[derive(Clone, Default)]
@@ -232,17 +232,67 @@ fn raw_digests_are_written_as_they_are() {
     assert!(!text[text.len() - 30..].contains(is_command), "{text:?}");
 }
 
-/// Feed a pipe until the screen shows what is expected, and then to its end.
-fn feed(folder: &Folder, pipe: &str, screen: &Screen, expected: &'static [&'static str]) {
-    let (pipe, screen) = (folder.join(pipe), screen.clone());
+/// Feed a pipe, wait, and end it.
+fn feed(folder: &Folder, pipe: &str, wait: impl FnOnce() + Send + 'static) {
+    let pipe = folder.join(pipe);
     in_time(move || {
         let mut pipe = OpenOptions::new().write(true).open(pipe).unwrap();
         pipe.write_all(&[1; 1000]).unwrap();
+        wait();
+    });
+}
+
+/// Until the screen shows all of this.
+fn shows(screen: &Screen, parts: &'static [&'static str]) -> impl FnOnce() + use<> {
+    let screen = screen.clone();
+    move || {
         wait_for(|| {
             let text = screen.text();
-            expected.iter().all(|part| text.contains(part)).then_some(())
+            parts.iter().all(|part| text.contains(part)).then_some(())
         });
-    });
+    }
+}
+
+/// Until a program that is started now has shown its display, and one that was started before would have.
+fn another_shows() {
+    let folder = Folder::new();
+    folder.fifo("pipe");
+    let (end, screen, _) = terminal();
+    let mut command = treewide(&folder, "sum pipe");
+    command.stdout(Stdio::null()).stderr(end);
+    let child = command.spawn().unwrap();
+    drop(command);
+    feed(&folder, "pipe", shows(&screen, &["1000 B"]));
+    assert!(in_time(move || child.wait_with_output().unwrap()).status.success());
+}
+
+#[test]
+fn a_display_appears_by_itself_and_goes_again() {
+    for (args, is_shown) in [("sum a pipe", true), ("sum --no-progress a pipe", false)] {
+        let folder = Folder::with(&["a"]);
+        folder.fifo("pipe");
+        let (end, screen, _) = terminal();
+        let mut command = treewide(&folder, args);
+        command.stdout(end.try_clone().unwrap()).stderr(end.try_clone().unwrap());
+        let feeder = thread::spawn({
+            let screen = screen.clone();
+            move || match is_shown {
+                true => feed(&folder, "pipe", shows(&screen, &[" file", "1001 B", "B/s"])),
+                false => feed(&folder, "pipe", another_shows),
+            }
+        });
+        let text = ended(command, &screen, end);
+        feeder.join().unwrap();
+        let digests = format!("{}  a\n{}  pipe\n", hex("a"), hex([1; 1000]));
+        match is_shown {
+            true => assert!(digests.lines().all(|line| text.contains(line)), "{text:?}"),
+            false => assert_eq!(text, digests),
+        }
+        // A pipe has no length, so there is no total to make up. Nothing of the display stays.
+        assert!(!text.contains('%'), "{text:?}");
+        let last = text.rsplit("\u{1b}[2K").next().filter(|_| is_shown);
+        assert_eq!(last.unwrap_or_default().trim(), "", "{text:?}");
+    }
 }
 
 #[test]
@@ -255,7 +305,7 @@ fn a_slow_pipe_shows_its_bytes_and_its_name() {
         command.arg("pipe\u{1b}[31m").stdout(Stdio::null()).stderr(end.try_clone().unwrap());
         let child = command.spawn().unwrap();
         drop(command);
-        feed(&folder, "pipe\u{1b}[31m", &screen, &["1000 B", r"pipe\u{1b}[31m"]);
+        feed(&folder, "pipe\u{1b}[31m", shows(&screen, &["1000 B", r"pipe\u{1b}[31m"]));
         assert!(in_time(move || child.wait_with_output().unwrap()).status.success());
         drop(end);
     }
@@ -267,17 +317,14 @@ fn a_long_file_is_named_with_its_length() {
     fs::create_dir(folder.join("d")).unwrap();
     File::create(folder.join("d/long")).unwrap().set_len(1 << 40).unwrap();
     for (args, parts) in [
-        ("sum small d/long", ["1.00 TiB", "left", "d/long"]),
-        ("sum -r d", ["% of 1.00 TiB", "left", "d/long"]),
+        ("sum small d/long", &["1.00 TiB", "left", "d/long"]),
+        ("sum -r d", &["% of 1.00 TiB", "left", "d/long"]),
     ] {
         let (end, screen, _) = terminal();
         let mut command = treewide(&folder, args);
         command.stdout(Stdio::null()).stderr(end.try_clone().unwrap());
         let mut child = command.spawn().unwrap();
-        wait_for(|| {
-            let text = screen.text();
-            parts.iter().all(|part| text.contains(part)).then_some(())
-        });
+        shows(&screen, parts)();
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -296,7 +343,7 @@ fn the_line_is_drawn_at_most_ten_times_a_second() {
     let started = Instant::now();
     let child = command.spawn().unwrap();
     drop(command);
-    feed(&folder, "pipe", &screen, &["pipe"]);
+    feed(&folder, "pipe", shows(&screen, &["pipe"]));
     assert!(in_time(move || child.wait_with_output().unwrap()).status.success());
     let elapsed = started.elapsed();
     drop(end);
@@ -330,13 +377,10 @@ fn no_thread_for_each_file_and_no_second_walk() {
         command.stderr(end.try_clone().unwrap());
         let child = command.spawn().unwrap();
         drop(command);
-        let pipe = folder.join("pipe");
-        in_time(move || {
-            let mut pipe = OpenOptions::new().write(true).open(pipe).unwrap();
-            // Until after the time when a display appears.
-            thread::sleep(Duration::from_millis(800));
-            pipe.write_all(b"end").unwrap();
-        });
+        match term {
+            Some("xterm") => feed(&folder, "pipe", shows(&screen, &["\u{1b}[2K"])),
+            _ => feed(&folder, "pipe", another_shows),
+        }
         let output = in_time(move || child.wait_with_output().unwrap());
         drop(end);
         if !output.status.success() && screen.text().contains("PTRACE") {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each file of tests uses some of it")]
 
+pub mod aged;
 #[path = "../../../treewide/tests/common/random.rs"]
 pub mod random;
 
@@ -49,6 +50,11 @@ impl Tree {
 
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Waits until all files are old enough for keys of the system's clock, and later changes have later times.
+    pub fn age(&self) {
+        aged::age(self.folder());
     }
 
     pub fn root(&self) -> PathBuf {

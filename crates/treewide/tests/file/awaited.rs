@@ -1,11 +1,11 @@
 //! Files that are hashed while something else waits: to the end, and until the future is dropped.
 
+use super::waiting::wait_for;
 use super::*;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
 
 /// The smallest runtime: this thread.
 struct Unpark(Thread);
@@ -56,27 +56,16 @@ fn stops(strategy: Strategy, path: &Path) {
         let mut future = pin!(options.hash_async(path));
         let mut context = Context::from_waker(Waker::noop());
         assert!(future.as_mut().poll(&mut context).is_pending());
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while read.load(Ordering::Relaxed) == 0 {
-            assert!(Instant::now() < deadline, "{strategy}: it does not begin");
-            thread::sleep(Duration::from_millis(1));
-        }
+        wait_for(|| (read.load(Ordering::Relaxed) > 0).then_some(()));
     }
     let dropped = read.load(Ordering::Relaxed);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let most = threads as u64 * (TILE as u64 + 1);
-    // The tiles at hand are done with after this; on a busy machine, later.
-    let mut last = dropped;
-    for _ in 0..100 {
-        thread::sleep(Duration::from_millis(100));
-        let now = read.load(Ordering::Relaxed);
-        assert!(now - dropped <= most, "{strategy}: {} bytes more", now - dropped);
-        if now == last {
-            return;
-        }
-        last = now;
-    }
-    panic!("{strategy}: still reading ten seconds after it was dropped");
+    // No thread has the function any more once it is done with the tile at hand.
+    drop(options);
+    wait_for(|| (Arc::strong_count(&read) == 1).then_some(()));
+    let more = read.load(Ordering::Relaxed) - dropped;
+    assert!(more <= most, "{strategy}: {more} bytes more");
 }
 
 #[cfg(target_os = "linux")]
