@@ -104,6 +104,6 @@ pub use run::{Event, HashAlone, Run};
 pub use spare::{Spare, Taken};
 pub use stamp::{Stamp, Stamps};
 pub use task::{Found, Item, Kind, Next, Other, Source, Task};
-pub use temporary::{create_temporary, is_temporary, remove_leftovers, temporary_name};
+pub use temporary::{Locked, create_temporary, is_temporary, remove_leftovers, temporary_name};
 pub use treewide::Cancel;
 pub use whole::Whole;

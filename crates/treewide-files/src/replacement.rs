@@ -15,7 +15,7 @@ use tempfile::TempPath;
 
 use crate::name::shown;
 use crate::overwrite::{overwrite, sync};
-use crate::temporary::{create_temporary, remove_leftovers, temporary_name};
+use crate::temporary::{Locked, create_temporary, remove_leftovers, temporary_name};
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 64 << 10;
@@ -249,7 +249,7 @@ fn temporary(
     is_there: bool,
     model: Option<&Metadata>,
     most: u32,
-) -> io::Result<(File, TempPath, bool)> {
+) -> io::Result<(Locked, TempPath, bool)> {
     let make = |folder: &Path, is_elsewhere: bool| {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -339,7 +339,7 @@ fn taken() -> io::Error {
 /// Writes to a file, and lets the system begin to bring that to the disk, so that in the end there is less to wait for.
 #[derive(Debug)]
 struct Early {
-    file: File,
+    file: Locked,
     written: u64,
     /// As far as this the system has been asked.
     begun: u64,

@@ -11,10 +11,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, ErrorKind};
+use std::io;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::thread::sleep;
-use std::time::Duration;
 
 const BEGINS: &str = ".treewide-";
 const ENDS: &str = ".tmp";
@@ -43,40 +42,57 @@ fn hash_of(random: &[u8]) -> String {
     treewide::hash(random).to_hex()[..DIGITS].to_owned()
 }
 
-/// Creates a temporary file and holds it, so that no other run takes it for one that was left behind.
+/// Creates a temporary file and locks it, so that no other run takes it for one that was left behind.
 ///
 /// # Errors
 /// If it cannot be created.
-pub fn create_temporary(path: &Path, options: &OpenOptions) -> io::Result<File> {
+pub fn create_temporary(path: &Path, options: &OpenOptions) -> io::Result<Locked> {
     let mut options = options.clone();
     options.create_new(true);
-    let mut tries = 0;
     loop {
-        match options.open(path).and_then(|file| held(file, path)) {
-            // Another run took it for one that was left behind before it was held, and removes it.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < 100 => {
-                tries += 1;
-                sleep(Duration::from_millis(1));
-            }
-            made => return made,
+        let file = Locked(options.open(path)?);
+        if !is_removed(&file, path) {
+            return Ok(file);
         }
     }
 }
 
-#[cfg(unix)]
-fn held(file: File, path: &Path) -> io::Result<File> {
-    match file.try_lock() {
-        // Some file systems have no locks.
-        Err(fs::TryLockError::Error(_)) => Ok(file),
-        Ok(()) if is_at(&file, path) => Ok(file),
-        _ => Err(ErrorKind::AlreadyExists.into()),
+/// A file that this program has locked. Closing it would not be enough to unlock it: a child that another thread starts has it open as well
+/// until it runs its program.
+#[derive(Debug)]
+pub struct Locked(pub File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
     }
+}
+
+impl Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.0
+    }
+}
+
+/// Locks a new file. Returns whether another run took it for one that was left behind before that, and has removed it.
+#[cfg(unix)]
+fn is_removed(file: &File, path: &Path) -> bool {
+    // Some file systems have no locks.
+    file.lock().is_ok() && !is_at(file, path)
 }
 
 /// Here no run removes the files of others.
 #[cfg(not(unix))]
-fn held(file: File, _: &Path) -> io::Result<File> {
-    Ok(file)
+fn is_removed(_: &File, _: &Path) -> bool {
+    false
 }
 
 /// Removes temporary files of runs that were killed: no program holds them.
@@ -88,7 +104,7 @@ pub fn remove_leftovers(folder: &Path) {
             continue;
         }
         let path = entry.path();
-        let Ok(file) = File::open(&path) else { continue };
+        let Ok(file) = File::open(&path).map(Locked) else { continue };
         // What could not appear, and has no other copy, is kept.
         let is_kept = !file.metadata().is_ok_and(|it| it.permissions().mode() & 0o200 != 0);
         if !is_kept && file.try_lock().is_ok() && is_at(&file, &path) {

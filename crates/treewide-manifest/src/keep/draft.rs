@@ -30,7 +30,7 @@ use treewide::{Hash, Hasher, OUT_LEN};
 use treewide_digests::Algorithm;
 use treewide_files::list::{Fault, Lines};
 use treewide_files::name::shown;
-use treewide_files::{Replacement, Stamp, is_temporary};
+use treewide_files::{Locked, Replacement, Stamp, is_temporary};
 
 /// Bytes that are gathered before they are hashed and written: hashing fewer takes more time for each.
 const STEP: usize = 64 << 10;
@@ -59,7 +59,7 @@ pub struct Draft {
     /// Whether it takes the place of no other manifest.
     is_new: bool,
     /// The old list, locked: no one else writes a new one at the same time.
-    lock: Option<File>,
+    lock: Option<Locked>,
 }
 
 /// Last line of a manifest.
@@ -466,7 +466,7 @@ pub(crate) fn files_of(manifest: &Manifest) -> Vec<PathBuf> {
 }
 
 /// Locks the list at `path`, if there is one, until the new one has appeared.
-fn lock(path: &Path) -> Result<Option<File>, Error> {
+fn lock(path: &Path) -> Result<Option<Locked>, Error> {
     let busy = || {
         let cause =
             "another program is writing a new manifest in its place; wait until that is done";
@@ -484,7 +484,7 @@ fn lock(path: &Path) -> Result<Option<File>, Error> {
         Err(TryLockError::Error(_)) => Ok(None),
         // It was replaced between opening and locking.
         Ok(()) if !is_still_at(&file, path) => Err(busy()),
-        Ok(()) => Ok(Some(file)),
+        Ok(()) => Ok(Some(Locked(file))),
     }
 }
 

@@ -23,7 +23,7 @@ use treewide::outboard::{Group, Layout, Order, PAIR_LEN, ReadAt};
 use treewide::{Hash, Mode, OUT_LEN};
 use treewide_files::digest::hex;
 use treewide_files::name::shown;
-use treewide_files::{ErrorKind, Hashed, Options, Stamp};
+use treewide_files::{ErrorKind, Hashed, Locked, Options, Stamp};
 
 /// The groups of all outboards here.
 pub(crate) const GROUP: Group = Group::IROH;
@@ -183,7 +183,7 @@ impl<'a> Making<'a> {
 
     fn hash(&self, file: &File, path: &Path, before: &Stamp) -> Result<Hashed, OutboardError> {
         let mut made = self.create().map_err(|error| OutboardError::Outboard(error.into()))?;
-        let out = made.file.as_mut().expect("it is kept once");
+        let out = made.file.as_deref_mut().expect("it is kept once");
         let hashed = self.options.outboard_file(file, path, (GROUP, Order::Pre), out)?;
         // No one needs that of a file which changed at the same time. It is read again.
         let is_as_before = Stamp::of(file).is_ok_and(|after| after == *before);
@@ -224,7 +224,7 @@ impl Making<'_> {
 /// The temporary file. Dropping it removes it.
 struct Temporary<'a> {
     path: &'a Path,
-    file: Option<File>,
+    file: Option<Locked>,
 }
 
 impl Temporary<'_> {
