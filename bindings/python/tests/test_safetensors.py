@@ -245,7 +245,7 @@ def test_other_threads_run_while_it_hashes(tmp_path):
     def tick():
         while not done.is_set():
             ticks.append(time.monotonic())
-            # It shows that it runs by going on, and waits for nothing.
+            # What it appends shows that it runs: it waits for nothing.
             time.sleep(0.0005)
 
     thread = threading.Thread(target=tick)

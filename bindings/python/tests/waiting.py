@@ -1,4 +1,4 @@
-"""Waits for what happens, never for a time."""
+"""Waits for events, never for a time."""
 
 import time
 

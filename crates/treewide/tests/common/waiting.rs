@@ -1,4 +1,4 @@
-//! Waits for what happens, never for a time. One limit for what hangs.
+//! Waits for events, never for a time. One limit says when a test hangs.
 
 #![allow(dead_code, unreachable_pub, reason = "each program of tests uses some of it")]
 
