@@ -6,7 +6,6 @@ pub mod facts;
 pub mod index;
 pub mod list;
 pub(crate) mod manifest;
-mod mounts;
 pub(crate) mod name;
 pub mod record;
 pub(crate) mod regular;

@@ -10,16 +10,28 @@ use treewide_files::name::shown;
 pub enum Loss {
     /// The index cannot be used, and why.
     Damage(String),
-    /// None of the recorded files is in the directory as it was, and most are gone: this many are recorded.
-    Everything(u64),
-    /// None of the files is there as it was that are recorded below this directory, where something was mounted, and most are gone.
+    /// None of the recorded files that are not empty is there as it was, and most are gone.
+    Nothing {
+        /// A place below the directory, whether something was mounted there, and whether it is now. `None` for the whole directory.
+        at: Option<(PathBuf, bool, bool)>,
+        /// How many are recorded there.
+        files: u64,
+    },
+    /// More files are gone than [allowed](crate::machine::Update::most_removed).
+    Gone {
+        /// A place below the directory where something is mounted, or was. `None` for the whole directory.
+        at: Option<PathBuf>,
+        /// How many are gone of those recorded there.
+        gone: u64,
+        /// How many are recorded there.
+        files: u64,
+        /// The first that is gone.
+        first: PathBuf,
+        /// The number that passes, if it is allowed.
+        most: u64,
+    },
+    /// Something was mounted or unmounted here during the run.
     Mount(PathBuf),
-    /// The same of the files that are recorded below this directory, where something is mounted now and was not.
-    Hidden(PathBuf),
-    /// The list has the first name, and the directory has the second one.
-    Names(PathBuf, PathBuf),
-    /// More files are gone than [allowed](crate::machine::Update::most_removed): this many of all.
-    Removed(u64, u64),
     /// Nothing is recorded, and no index says that this is so.
     NoRecord,
     /// The index is there, and its list is not.
@@ -33,13 +45,15 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// The flag of `treewide update` with which the caller continues: `allow-empty`, `accept-damage` or `max-removed`.
-    pub fn flag(&self) -> Option<&'static str> {
+    /// The flag of `treewide update` with which the caller continues, if there is one.
+    pub fn flag(&self) -> Option<String> {
         match self {
-            Self::NoList | Self::There => None,
-            Self::Damage(_) | Self::Doubt(..) | Self::Unmatched(..) => Some("accept-damage"),
-            Self::Removed(..) => Some("max-removed"),
-            _ => Some("allow-empty"),
+            Self::NoList | Self::There | Self::Mount(_) => None,
+            Self::Nothing { .. } => Some("--max-removed 100%".into()),
+            Self::Gone { most, .. } => Some(format!("--max-removed {most}")),
+            Self::Damage(_) | Self::Doubt(..) | Self::Unmatched(..) | Self::NoRecord => {
+                Some("--accept-damage".into())
+            }
         }
     }
 }
@@ -51,36 +65,28 @@ impl fmt::Display for Loss {
                 f,
                 "is damaged: {cause}; without it, rot looks like an edit, and links, modes, rules and digests by other algorithms are lost"
             ),
-            Self::Everything(files) => {
-                let files = if *files == 1 { "the recorded file" } else { "any recorded file" };
-                write!(
-                    f,
-                    "does not have {files} as it was (name, content, times, inode, and no hard link), and most are gone; see that the disk is \
-                     mounted, and that this is the directory"
-                )
+            Self::Nothing { at, files } => {
+                let (files, below) = (counted(*files), at.as_ref().map(|it| &it.0));
+                write!(f, "none of the {files} recorded{} is there as it was; ", Below(below))?;
+                f.write_str(match at {
+                    None => "see that the disk is mounted, and that this is the directory",
+                    Some((_, true, false)) => "something was mounted there: mount it",
+                    Some((_, false, _)) => "something is mounted there now: unmount it",
+                    Some((_, true, true)) => "see that the right disk is mounted there",
+                })
             }
+            Self::Gone { at, gone, files, first, .. } => write!(
+                f,
+                "{gone} of {} recorded{} are gone, the first is {}; if a disk is off, mount it",
+                counted(*files),
+                Below(at.as_ref()),
+                shown(first)
+            ),
             Self::Mount(at) => write!(
                 f,
-                "does not have any file that is recorded below {} as it was, where something was mounted; mount it",
+                "something was mounted or unmounted at {} during the run; run it again",
                 shown(at)
             ),
-            Self::Hidden(at) => write!(
-                f,
-                "does not have any file that is recorded below {} as it was, where something is mounted now; unmount it",
-                shown(at)
-            ),
-            Self::Names(listed, there) => write!(
-                f,
-                "has {}, which the list calls {}; name the directory that the list is of",
-                shown(there),
-                shown(listed)
-            ),
-            Self::Removed(removed, files) => {
-                write!(
-                    f,
-                    "{removed} of {files} recorded files are gone, which is more than allowed"
-                )
-            }
             Self::NoRecord => {
                 f.write_str("names no file, and there is no index which says that this is so")
             }
@@ -99,5 +105,17 @@ impl fmt::Display for Loss {
                 "is there, and a snapshot never replaces a list; `treewide update --full --replace-rules` records everything anew",
             ),
         }
+    }
+}
+
+fn counted(files: u64) -> String {
+    if files == 1 { "1 file".into() } else { format!("{files} files") }
+}
+
+struct Below<'a>(Option<&'a PathBuf>);
+
+impl fmt::Display for Below<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |at| write!(f, " below {}", shown(at)))
     }
 }

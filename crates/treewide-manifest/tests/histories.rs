@@ -17,7 +17,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
-use treewide_manifest::machine::{Draft, Update};
+use treewide_manifest::machine::{Draft, Limit, Update};
 use treewide_manifest::record::What;
 use treewide_manifest::{
     Budget, Class, ErrorKind, Evidence, Finding, Globs, Loss, Manifest, Options,
@@ -249,7 +249,7 @@ impl History {
                 assert_eq!(self.files(), before, "{}", context(self));
                 match loss {
                     Loss::Damage(_) => assert!(self.is_damaged && !accepts, "{}", context(self)),
-                    Loss::Everything(_) => {
+                    Loss::Nothing { .. } => {
                         // No file that is there needs to be untouched.
                         let gone = self.model.keys().filter(|it| !self.tree.at(it).exists());
                         let is_most = gone.count() * 2 > self.model.len();
@@ -378,7 +378,8 @@ fn history(seed: u64) {
         history.mount();
     }
     let all = Globs::new(&["*"]).unwrap();
-    let accept = Update::new().accept_damage(true).accept_rot(all).allow_empty(true);
+    let accept =
+        Update::new().accept_damage(true).accept_rot(all).most_removed(Limit::Percent(100.0));
     history.run(&accept, false).unwrap();
     history.record_all();
     history.check_list(&context);

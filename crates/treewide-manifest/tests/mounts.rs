@@ -236,6 +236,8 @@ fn mount_that_comes_during_a_run_hides_its_files() {
         }
     });
     unmount().unwrap();
-    assert!(refused.unwrap_err().contains("where something is mounted now; unmount it"));
+    assert!(
+        refused.unwrap_err().contains("something was mounted or unmounted at m/ during the run")
+    );
     update(&mut || {}).unwrap();
 }

@@ -144,10 +144,7 @@ impl Life {
     /// A run to its end, without a look at what is lost.
     fn run(&mut self, accepts: bool) -> Report {
         let mut update = Update::new().accept_damage(accepts);
-        update = update
-            .most_removed(Limit::Percent(100.0))
-            .allow_empty(true)
-            .accept_rot(Globs::new(&["*"]).unwrap());
+        update = update.most_removed(Limit::Percent(100.0)).accept_rot(Globs::new(&["*"]).unwrap());
         if self.modes {
             update = update.rules(Rules { modes: true, ..Rules::default() });
         }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use treewide_digests::Algorithm;
 use treewide_manifest::also;
-use treewide_manifest::machine::{Clock, Draft, Update, diff};
+use treewide_manifest::machine::{Clock, Draft, Limit, Update, diff};
 use treewide_manifest::record::{FileRecord, What};
 use treewide_manifest::{Cancel, Class, Globs, Manifest, Options, Report, Rules, Totals, facts_of};
 
@@ -284,7 +284,7 @@ fn run(seed: u64) -> u64 {
     for _ in 0..ROUNDS {
         if script.random.below(4) == 0 {
             script.tree.age();
-            let update = script.more_digests(Update::new().allow_empty(true));
+            let update = script.more_digests(Update::new().most_removed(Limit::Percent(100.0)));
             script.tree.update_with(update, Box::new(Clock::without_sync()));
             // A doubtful file keeps the digests that it had.
             digests += script.check_also(true);
@@ -327,7 +327,8 @@ fn round(script: &Script, rules: &mut Rules, seed: u64) {
 
     let old = tree.manifest();
     // Whatever looks like rot is wanted here.
-    let accept = Update::new().accept_rot(Globs::new(&["*"]).unwrap()).allow_empty(true);
+    let accept =
+        Update::new().accept_rot(Globs::new(&["*"]).unwrap()).most_removed(Limit::Percent(100.0));
     let updated = tree.update_with(accept, Box::new(Clock::without_sync()));
     let new = tree.manifest();
     assert!(fs::read(tree.list()).unwrap() == list, "update is not a snapshot: {}", context());

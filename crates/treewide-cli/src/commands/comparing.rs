@@ -29,7 +29,7 @@ pub(crate) fn run(
                 Some(ErrorKind::Refused(loss)) => loss.flag(),
                 _ => None,
             };
-            let hint = flag.map(|it| format!(" (`treewide update --{it}` continues)"));
+            let hint = flag.map(|it| format!(" (`treewide update {it}` continues)"));
             let hint = hint.unwrap_or_default();
             complain(program, &format!("{error:#}{hint}"));
             let is_usage = matches!(kind, Some(ErrorKind::Usage(_)));

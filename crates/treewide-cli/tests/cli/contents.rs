@@ -336,8 +336,8 @@ fn nothing_is_called_missing_or_equal_where_a_disk_may_be_off() {
         .fails(0, &["2 known by t.b3", "2 files that it names not there"]);
     folder.write("t.b3.tw", index);
     fs::rename(folder.join("t"), folder.join("away")).unwrap();
-    folder.write("t/another", "one");
-    let off = "t.b3: names a, and neither that file nor another one that was on the same disk is there as it was; see that the disk is mounted";
+    fs::create_dir(folder.join("t")).unwrap();
+    let off = "files recorded is there as it was; see that the disk is mounted";
     for args in ["missing t u", "missing u t", "missing t u.b3", "dupes t", "dupes t u"] {
         folder.treewide(args).run().fails(3, &[off]);
     }

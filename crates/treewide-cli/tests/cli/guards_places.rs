@@ -199,3 +199,37 @@ fn line_that_is_of_no_known_file_is_not_dropped() {
     case.run("update l t --accept-damage").is_code(3).prints("NOT-CHECKABLE");
     case.run("verify l t").is_code(0);
 }
+
+/// The index may be on a disk that is off: a link that leads nowhere says that there was one.
+#[test]
+fn index_that_a_link_does_not_lead_to_is_missing() {
+    let case = Case::new();
+    let index = case.folder.join("p.b3.tw");
+    fs::rename(&index, case.folder.join("index")).unwrap();
+    std::os::unix::fs::symlink("disk/index", &index).unwrap();
+    for command in ["verify p.b3 t", "verify --quick p.b3 t", "update p.b3 t", "diff p.b3 t"] {
+        case.keeps(3, command, &["p.b3.tw: is "]);
+    }
+}
+
+/// No program changes a size without moving ctime. The doubt stays, whatever is done to the file.
+#[test]
+fn another_size_with_all_times_as_recorded_is_rot() {
+    let case = Case::new();
+    let path = case.folder.join("t/f1");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    fs::write(&path, "content of f1, and more").unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    case.rot("f1");
+    let said = case.run("update p.b3 t");
+    assert_eq!((said.0.code, said.0.text().starts_with("ROT")), (Some(1), true), "{:?}", said.0);
+    for (then, name) in [("chmod 600 t/f1", "f1"), ("mv t/f1 t/zz", "zz"), ("ln t/zz t/a", "a")] {
+        let mut words = then.split(' ');
+        let ended = case.folder.program(words.next().unwrap()).args(words).run();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let said = case.run("update p.b3 t");
+        assert_eq!(said.0.code, Some(1), "{then} {:?}", said.0);
+        let is_told = said.0.text().lines().any(|it| it.starts_with(&format!("SUSPECT  {name}")));
+        assert!(is_told, "{then} {:?}", said.0);
+    }
+}

@@ -18,10 +18,6 @@ mod guards;
 #[cfg(target_os = "linux")]
 mod guards_disks;
 #[cfg(target_os = "linux")]
-mod guards_evidence;
-#[cfg(target_os = "linux")]
-mod guards_identity;
-#[cfg(target_os = "linux")]
 mod guards_places;
 #[cfg(target_os = "linux")]
 mod guards_replaced;

@@ -9,18 +9,14 @@ use crate::format::name;
 use crate::format::record::{FileRecord, Record, Type, What};
 use crate::format::regular;
 use crate::format::rules::{Globs, Rules};
-use crate::format::trust::Key;
-use crate::run::guard::like::{Found, Like, like};
-use crate::run::guard::mounts::Mounts;
+use crate::run::guard::{Guard, Limit};
 use crate::run::join::Walked;
 use crate::run::verdict::Evidence;
 use crate::tree::scan::{Own, Scan, Scanned, There};
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide::file::read_at;
-use treewide_files::name::shown;
 use treewide_files::{Identity, Options, Stamp};
 
 /// What is below a directory, in the order of names.
@@ -71,7 +67,7 @@ impl Tree {
         let rules = Rules { follow: rules.follow, ..Rules::default() };
         let recorded = manifest.as_ref().map(|it| Recorded::new(it, dir));
         let mut recorded = recorded.transpose()?;
-        let list = manifest.map(|it| it.list().path().to_owned());
+        let list = manifest.as_ref().map(|it| it.list().path().to_owned());
         let mut tree = Self {
             dir: dir.into(),
             follows: rules.follow,
@@ -193,49 +189,29 @@ impl File {
 }
 
 /// The records of a manifest, and what was found of them.
-struct Recorded {
+struct Recorded<'a> {
     records: Records,
     last: Option<Record>,
     /// Whether the last one is there.
     is_there: bool,
-    /// The first recorded file, and how all are there.
-    all: (Option<Vec<u8>>, Found),
-    /// The same of each device. Those without a lasting number count as one.
-    devices: HashMap<Option<u64>, (Option<Vec<u8>>, Found)>,
-    mounts: Mounts,
+    gone: u64,
+    guard: Guard<'a>,
 }
 
-impl Recorded {
-    fn new(manifest: &Manifest, dir: &Path) -> Result<Self, Error> {
-        Ok(Self {
-            records: manifest.records()?,
-            last: None,
-            is_there: false,
-            all: Default::default(),
-            devices: HashMap::new(),
-            mounts: Mounts::new(manifest, dir),
-        })
+impl<'a> Recorded<'a> {
+    fn new(manifest: &'a Manifest, dir: &'a Path) -> Result<Self, Error> {
+        let guard = Guard::new(Some(manifest), dir, Limit::default());
+        Ok(Self { records: manifest.records()?, last: None, is_there: false, gone: 0, guard })
     }
 
     fn next(&mut self) -> Result<bool, Error> {
         if let Some(last) = self.last.take().filter(|_| !self.is_there) {
-            self.mounts.gone(&last.name, last.kind() == Type::File);
-            self.count(&last, |it| it.gone += 1);
+            self.guard.gone(&last);
+            self.gone += u64::from(last.kind() == Type::File);
         }
         self.last = self.records.next().transpose()?;
         self.is_there = false;
         Ok(self.last.is_some())
-    }
-
-    /// Counts a file with all, and with those of its device.
-    fn count(&mut self, record: &Record, add: impl Fn(&mut Found)) {
-        let What::File(file) = &record.what else { return };
-        let seen = file.facts.as_ref().and_then(|it| it.seen());
-        let on_device = seen.map(|it| self.devices.entry(it.device).or_default());
-        for (first, found) in [&mut self.all].into_iter().chain(on_device) {
-            first.get_or_insert_with(|| record.name.clone());
-            add(found);
-        }
     }
 
     /// The record of a path that is there. Names come in their order.
@@ -246,59 +222,40 @@ impl Recorded {
         stamp: Option<&Stamp>,
     ) -> Result<Option<&Record>, Error> {
         while self.last.as_ref().is_none_or(|it| it.name[..] < *name) && self.next()? {}
-        let Some(found) = self.last.take_if(|it| it.name == name) else { return Ok(None) };
+        let Some(found) = self.last.take_if(|it| it.name == name) else {
+            if stamp.is_some_and(|it| it.len > 0) {
+                self.guard.new_file(name);
+            }
+            return Ok(None);
+        };
         self.is_there = is_file == (found.kind() == Type::File);
-        if self.is_there {
-            let like = match &found.what {
-                What::File(file) => stamp.map_or(Like::Here, |stamp| like_by_times(file, stamp)),
-                _ => Like::Here,
-            };
-            self.mounts.found(name, is_file, like);
-            self.count(&found, |it| it.add(1, like));
+        if let (What::File(was), true) = (&found.what, self.is_there) {
+            self.guard.found(name, was, stamp.is_none_or(|it| has_times(was, it)));
         }
         Ok(Some(self.last.insert(found)))
     }
 
-    /// How many recorded files are not there. An error if those of a whole disk are not, and `all` could be looked at.
+    /// How many recorded files are not there. An error if a disk may be off, and `all` could be looked at.
     fn gone(mut self, list: &Path, all: bool) -> Result<u64, Error> {
         while self.next()? {}
         if let Some(damage) = self.records.damage() {
             return Err(unusable_index(list, damage));
         }
-        let found = self.devices.values().chain([&self.all]).filter(|it| it.1.is_other());
-        let first = found.filter_map(|it| it.0.as_ref()).min();
-        let off = self.mounts.off();
-        let cause = match (off, first) {
-            _ if !all => return Ok(self.all.1.gone),
-            (Some((at, is_hidden)), _) => format!(
-                "has files below {}, where something {}, and none of them is there as it was; {}",
-                shown(&at),
-                if is_hidden { "is mounted now" } else { "was mounted" },
-                if is_hidden { "unmount it" } else { "mount it" },
-            ),
-            (None, Some(name)) => format!(
-                "names {}, and neither that file nor another one that was on the same disk is there as it was; see that \
-                 the disk is mounted",
-                shown(&name::path(name))
-            ),
-            (None, None) => return Ok(self.all.1.gone),
-        };
-        let cause = format!("{cause}, or bring the manifest up to date with `treewide update`");
-        Err(Error::new(list, ErrorKind::List(cause)))
+        match self.guard.loss().filter(|_| all) {
+            Some(loss) => {
+                let cause = format!("{loss}; or move this manifest away, and every file is read");
+                Err(Error::new(list, ErrorKind::List(cause)))
+            }
+            None => Ok(self.gone),
+        }
     }
 }
 
-/// How a file that was not read is like the recorded one: by its size and mtime.
-fn like_by_times(was: &FileRecord, stamp: &Stamp) -> Like {
-    let has_times = was.facts.as_ref().is_some_and(|it| {
-        it.bytes == stamp.len && it.seen().is_none_or(|seen| seen.moved(stamp).is_some())
-    });
-    match like(was, has_times, Key::of(stamp).as_ref()) {
-        Like::Itself if stamp.links > 1 => Like::Touched,
-        // Empty files are all alike.
-        Like::Timed if stamp.len == 0 => Like::Here,
-        like => like,
-    }
+/// Whether a file that was not read has the size and mtime that are recorded.
+fn has_times(was: &FileRecord, now: &Stamp) -> bool {
+    was.facts.as_ref().is_some_and(|it| {
+        it.bytes == now.len && it.seen().is_none_or(|seen| seen.moved(now).is_some())
+    })
 }
 
 /// The manifest of a directory, if it is next to it and has an index.

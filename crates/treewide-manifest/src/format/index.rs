@@ -13,7 +13,6 @@
 use crate::format::also::{self, Texts};
 use crate::format::day::Day;
 use crate::format::facts::Facts as Digest;
-use crate::format::mounts::Mounts;
 use crate::format::record::{Facts, FileRecord, Record, Special, What};
 use crate::format::rules::Rules;
 use crate::format::trust::Key;
@@ -72,12 +71,9 @@ pub struct Trailer {
     pub list: String,
     /// The hash of all facts, in hex: see [`crate::format::facts`].
     pub facts: String,
-    /// Directories below the root where something was mounted, if anything below them is recorded, and such files.
+    /// Directories below the root where something was mounted, if anything below them is recorded, and such files; as many as have room.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
-    /// Whether records name more of them, as they would make this line too long.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub more_mounts: bool,
     /// The check of the last section of the [past](crate::past_path). A manifest that dropped nothing has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<String>,
@@ -151,8 +147,6 @@ struct Entry<'a> {
     target_hex: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     xattrs: Vec<XattrEntry<'a>>,
-    #[serde(default)]
-    mounts: Vec<Mount>,
 }
 
 /// Times and numbers of a file without a key.
@@ -188,8 +182,6 @@ struct XattrEntry<'a> {
 pub(crate) struct Indexed {
     pub(crate) record: Record,
     pub(crate) has_digest: bool,
-    /// Places that the last line has no room for.
-    pub(crate) mounts: Vec<Mount>,
 }
 
 /// Reads an index.
@@ -258,7 +250,7 @@ impl IndexFile {
         }
         self.hasher.update(&self.line);
         if let Some(record) = self.usual.parse(&self.line) {
-            return Ok(Some(Indexed { record, has_digest: false, mounts: Vec::new() }));
+            return Ok(Some(Indexed { record, has_digest: false }));
         }
         parse(&self.line).map(Some).map_err(|cause| format!("line {number}: {cause}"))
     }
@@ -371,8 +363,7 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
     if !xattrs.is_sorted_by(|a, b| a.name < b.name) {
         return Err("its attributes are not in the order of their names");
     }
-    let mounts = entry.mounts.clone();
-    Ok(Indexed { record: Record { name, what, xattrs }, has_digest, mounts })
+    Ok(Indexed { record: Record { name, what, xattrs }, has_digest })
 }
 
 /// Writes the lines of an index.
@@ -381,7 +372,9 @@ pub(crate) struct Lines {
     files: u64,
     bytes: u64,
     facts: Digest,
-    mounts: Mounts,
+    mounts: Vec<Mount>,
+    /// Bytes that are left for them in the last line.
+    room: usize,
     day: LastDay,
 }
 
@@ -395,7 +388,8 @@ impl Lines {
             files: 0,
             bytes: 0,
             facts: Digest::new(rules),
-            mounts: Mounts::new(),
+            mounts: Vec::new(),
+            room: LAST_LINE as usize - (4 << 10),
             day: None,
         }
     }
@@ -429,17 +423,18 @@ impl Lines {
         }
         let has_digest = !crate::format::name::is_listable(&record.name);
         push_record(to, record, has_digest, &mut self.day);
-        let mounts = std::mem::take(&mut self.mounts.next_record);
-        if !mounts.is_empty() {
-            to.extend_from_slice(b",\"mounts\":");
-            to.extend_from_slice(serde_json::to_string(&mounts).unwrap_or_default().as_bytes());
-        }
         to.extend_from_slice(b"}\n");
     }
 
-    /// Notes a place where something was mounted.
+    /// Notes a place where something was mounted, if the last line has room for it.
     pub(crate) fn mount(&mut self, name: &[u8]) {
-        self.mounts.add(name);
+        let mount = Mount::new(name);
+        // With a comma.
+        let len = serde_json::to_string(&mount).unwrap_or_default().len() + 1;
+        if let Some(room) = self.room.checked_sub(len) {
+            self.room = room;
+            self.mounts.push(mount);
+        }
     }
 
     pub(crate) fn trailer(&self, list: &Hash) -> Trailer {
@@ -449,8 +444,7 @@ impl Lines {
             bytes: self.bytes,
             list: list.to_hex().to_string(),
             facts: self.facts.clone().finish().to_hex().to_string(),
-            mounts: self.mounts.last_line.clone(),
-            more_mounts: self.mounts.has_more,
+            mounts: self.mounts.clone(),
             past: None,
             check: None,
         }

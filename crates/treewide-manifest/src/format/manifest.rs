@@ -113,15 +113,7 @@ impl Manifest {
     /// The names of places where something was mounted, if anything there is recorded.
     pub(crate) fn mounts(&self) -> Vec<Vec<u8>> {
         let Index::Bound(ends) = &self.index else { return Vec::new() };
-        let mut mounts: Vec<_> = ends.1.mounts.iter().map(Mount::name).collect();
-        let more = if ends.1.more_mounts { open_index(&self.list).ok().flatten() } else { None };
-        if let Some(mut index) = more {
-            // Damage is found again by who reads the records.
-            while let Ok(Some(next)) = index.next() {
-                mounts.extend(next.mounts.iter().map(Mount::name));
-            }
-        }
-        mounts
+        ends.1.mounts.iter().map(Mount::name).collect()
     }
 
     /// The length of all files together, if there is an index.

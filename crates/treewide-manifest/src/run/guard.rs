@@ -1,24 +1,16 @@
-//! Whether a new manifest is at least as good a record as the one that it is to replace.
+//! The alarm: whether so much of what is recorded is gone that a disk may be off.
 //!
-//! A disk that is not mounted looks like a directory that someone emptied, and a damaged index like one that was never there.
-//! What such a run would write hides for ever what was lost. So nothing is written, unless the caller names the loss.
-
-pub(crate) mod like;
-pub(crate) mod mounts;
-mod names;
+//! A disk that is not mounted looks like a directory that someone emptied. Nothing would be lost, as the [past](crate::past_path) keeps
+//! every record; but the manifest would be wrong for a night, and no one would hear of the disk. So nothing is written.
 
 use crate::error::Error;
 use crate::format::manifest::{Index, Manifest, index_path};
 use crate::format::name;
-use crate::format::record::{FileRecord, Record, Type, What};
+use crate::format::record::{FileRecord, Record, What};
 use crate::loss::Loss;
-use crate::run::guard::like::{Found, Like};
-use crate::run::guard::mounts::Mounts;
-use crate::run::guard::names::Shorter;
-use crate::run::verdict::{Class, Finding};
-use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
-use treewide_files::Stamp;
+use crate::tree::mounts;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// How many recorded files may be gone.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +19,15 @@ pub enum Limit {
     Percent(f64),
     /// This many.
     Files(u64),
+}
+
+/// Files that may be gone whatever percentage they are: small folders turn over.
+const FEW: u64 = 10;
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self::Percent(50.0)
+    }
 }
 
 impl Limit {
@@ -44,249 +45,206 @@ impl Limit {
         found.ok_or_else(|| format!("{text:?} is neither a percentage (10%) nor a number of files"))
     }
 
-    fn allows(self, removed: u64, files: u64) -> bool {
+    fn allows(self, gone: u64, files: u64) -> bool {
         match self {
-            Self::Files(most) => removed <= most,
-            Self::Percent(percent) => {
-                removed <= FEW || removed as f64 <= files as f64 * percent / 100.0
-            }
+            Self::Files(most) => gone <= most,
+            Self::Percent(percent) => gone <= FEW || gone as f64 <= files as f64 * percent / 100.0,
         }
     }
 }
 
-/// Files that may be gone whatever percentage they are: small folders turn over.
-const FEW: u64 = 10;
+/// Counts of the recorded files that are not empty.
+#[derive(Debug, Default)]
+struct Counts {
+    files: u64,
+    gone: u64,
+    /// Those that have their content, or are in doubt.
+    as_was: u64,
+    /// Whether there is a file that is not recorded.
+    has_new: bool,
+    first_gone: Option<Vec<u8>>,
+}
 
-impl Default for Limit {
-    fn default() -> Self {
-        Self::Percent(50.0)
+impl Counts {
+    /// Whether none is as it was and most are gone. A small folder that has something new was turned over.
+    fn has_none(&self) -> bool {
+        let is_turned_over = self.gone <= FEW && self.has_new;
+        self.as_was == 0 && self.gone * 2 > self.files && !is_turned_over
     }
 }
 
-/// What the caller accepts to lose.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Accepted {
-    pub(crate) empty: bool,
-    pub(crate) damage: bool,
-    pub(crate) removed: Limit,
+/// A place where something was mounted, or is.
+#[derive(Debug)]
+struct Place {
+    /// With a `/`, also if it is a file.
+    name: Vec<u8>,
+    was_mounted: bool,
+    is_mounted: bool,
+    counts: Counts,
 }
 
-/// Files that are asked for their other names, before only some are.
-const ASKED: u64 = 1000;
+impl Place {
+    /// Whether it is this file, or the directory that the file is in.
+    fn has(&self, name: &[u8]) -> bool {
+        self.name.strip_suffix(b"/") == Some(name) || name.starts_with(&self.name)
+    }
+}
 
-/// Counts of recorded files that were found.
+/// Counts what is recorded of a tree, and below each of its places.
 #[derive(Debug)]
 pub(crate) struct Guard<'a> {
     pub(crate) old: Option<&'a Manifest>,
     pub(crate) dir: &'a Path,
-    accepted: Accepted,
-    /// Files and others.
-    all: [Found; 2],
-    mounts: Mounts,
-    shorter: Shorter,
-    /// Files that were asked for their other names.
-    asked: u64,
-    follows: bool,
-    /// Where links are followed: of each recorded device, a file, and how its files are there.
-    disks: HashMap<u64, (Vec<u8>, Found)>,
+    limit: Limit,
+    all: Counts,
+    places: Vec<Place>,
+    /// Where something was mounted when the run began.
+    at_begin: Vec<Vec<u8>>,
 }
 
 impl<'a> Guard<'a> {
-    /// Looks at the old manifest before anything is read.
-    ///
-    /// # Errors
-    /// If no run could compare it with the directory.
-    pub(crate) fn new(
-        old: Option<&'a Manifest>,
-        dir: &'a Path,
-        accepted: Accepted,
-    ) -> Result<Self, Error> {
-        let mut guard = Self {
-            old,
-            dir,
-            accepted,
-            all: Default::default(),
-            mounts: Mounts::default(),
-            shorter: Shorter::default(),
-            asked: 0,
-            follows: old.is_some_and(|it| it.rules().follow),
-            disks: HashMap::new(),
+    pub(crate) fn new(old: Option<&'a Manifest>, dir: &'a Path, limit: Limit) -> Self {
+        let at_begin = mounts::below(dir);
+        let was = old.map_or_else(Vec::new, Manifest::mounts);
+        let was: BTreeSet<_> = was.into_iter().map(|it| [&it[..], b"/"].concat()).collect();
+        let all: BTreeSet<_> = at_begin.iter().chain(&was).cloned().collect();
+        let place = |name: Vec<u8>| Place {
+            was_mounted: was.contains(&name),
+            is_mounted: at_begin.contains(&name),
+            counts: Counts::default(),
+            name,
         };
-        let Some(old) = old else { return Ok(guard) };
-        let list = old.list();
-        match old.index() {
-            Index::Ignored(cause) if !accepted.damage => {
-                return Err(damage(list.path(), cause.clone()));
-            }
-            Index::Absent if list.is_empty() && !accepted.empty => {
-                return Err(Error::refused(list.path(), Loss::NoRecord));
-            }
-            _ => {}
-        }
-        guard.mounts = Mounts::new(old, dir);
-        if !accepted.empty
-            && let Some(found) = names::other(old, dir)?
-        {
-            return Err(other_names(dir, found));
-        }
-        Ok(guard)
+        let places = all.into_iter().map(place).collect();
+        Self { old, dir, limit, all: Counts::default(), places, at_begin }
     }
 
-    /// A record whose path is there, or cannot be looked at, and how it is [like](like) what was recorded.
-    pub(crate) fn found(&mut self, record: &Record, like: Like) {
-        let is_file = record.kind() == Type::File;
-        // The numbers are in the index that is damaged.
-        let is_accepted = self.accepted.damage && like == Like::Unnumbered;
-        let like = if is_accepted { Like::Here } else { like };
-        let proves = is_file && like == Like::Itself && self.lacks_proof(&record.name);
-        let like = if proves && self.has_links(&record.name) { Like::Touched } else { like };
-        self.all[usize::from(!is_file)].add(1, like);
-        // A directory is known by its name alone.
-        let like = if record.kind() == Type::Directory { Like::Here } else { like };
-        self.mounts.found(&record.name, is_file, like);
-        if let What::File(FileRecord { facts: Some(facts), .. }) = &record.what
-            && let Some(device) = facts.seen().and_then(|it| it.device)
-            && self.follows
-        {
-            let first = || (record.name.clone(), Found::default());
-            self.disks.entry(device).or_insert_with(first).1.add(1, like);
-        }
+    fn count(&mut self, name: &[u8], add: impl Fn(&mut Counts)) {
+        add(&mut self.all);
+        let places = self.places.iter_mut().filter(|it| it.has(name));
+        places.for_each(|it| add(&mut it.counts));
     }
 
-    fn lacks_proof(&self, name: &[u8]) -> bool {
-        !self.all[0].is_known || !self.mounts.is_known(name)
-    }
-
-    /// Whether the file may be one of another directory as well. Where many are, few are looked at.
-    fn has_links(&mut self, name: &[u8]) -> bool {
-        self.asked += 1;
-        if self.asked > ASKED && !self.asked.is_multiple_of(16) {
-            return true;
+    /// A recorded file that is there, or cannot be looked at, and whether it has its content or is in doubt.
+    pub(crate) fn found(&mut self, name: &[u8], was: &FileRecord, is_as_was: bool) {
+        if has_content(was) {
+            self.count(name, |it| {
+                it.files += 1;
+                it.as_was += u64::from(is_as_was);
+            });
         }
-        Stamp::at(&self.dir.join(name::path(name)), self.follows).is_ok_and(|it| it.links > 1)
     }
 
     /// A recorded path that is gone, or in whose place there is something of another type.
-    pub(crate) fn gone(&mut self, name: &[u8], is_file: bool) {
-        self.all[usize::from(!is_file)].gone += 1;
-        self.mounts.gone(name, is_file);
-        self.look_for_shorter(name, is_file);
-    }
-
-    fn look_for_shorter(&mut self, name: &[u8], is_file: bool) {
-        if is_file && !self.all[0].is_known && !self.accepted.empty {
-            self.shorter.look(self.dir, name);
+    pub(crate) fn gone(&mut self, record: &Record) {
+        if let What::File(was) = &record.what
+            && has_content(was)
+        {
+            self.count(&record.name, |it| {
+                it.files += 1;
+                it.gone += 1;
+                it.first_gone.get_or_insert_with(|| record.name.clone());
+            });
         }
     }
 
-    /// A new file has inode, mtime and content of a recorded one: it is on the same disk.
-    pub(crate) fn is_here(&mut self) {
-        self.all[0].add(0, Like::Restored);
+    /// A file that is not recorded.
+    pub(crate) fn new_file(&mut self, name: &[u8]) {
+        self.count(name, |it| it.has_new = true);
     }
 
-    /// A record of no one knows which path, for this reason. It cannot be kept.
-    pub(crate) fn unmatched(&self, record: &Record, cause: &str) -> Result<(), Error> {
-        let list = self.old.map_or(Path::new(""), |old| old.list().path());
-        let loss = || Loss::Unmatched(name::path(record.bare()), cause.to_owned());
-        if self.accepted.damage { Ok(()) } else { Err(Error::refused(list, loss())) }
+    /// A file that is gone under one name is there under another one. What was moved out of a place is gone there.
+    pub(crate) fn moved(&mut self, from: &[u8], to: &[u8]) {
+        let both = self.places.iter_mut().filter(|it| it.has(from) && it.has(to));
+        for counts in both.map(|it| &mut it.counts).chain([&mut self.all]) {
+            counts.gone = counts.gone.saturating_sub(1);
+            counts.as_was += 1;
+        }
+    }
+
+    /// Whether something is mounted above this name, and nothing was.
+    pub(crate) fn is_hidden(&self, name: &[u8]) -> bool {
+        let mut places = self.places.iter().filter(|it| it.has(name)).peekable();
+        places.peek().is_some() && places.all(|it| !it.was_mounted)
+    }
+
+    /// The places that a new manifest names if anything below them is recorded, with a `/`.
+    pub(crate) fn mounts(&self) -> Vec<Vec<u8>> {
+        self.places.iter().map(|it| it.name.clone()).collect()
+    }
+
+    /// What is lost for a night, after everything was looked at.
+    pub(crate) fn loss(&self) -> Option<Loss> {
+        let passes_all = matches!(self.limit, Limit::Percent(percent) if percent >= 100.0);
+        let nothing = |at: Option<&Place>, counts: &Counts| {
+            let at = at.map(|it| (name::path(&it.name), it.was_mounted, it.is_mounted));
+            (counts.has_none() && !passes_all).then_some(Loss::Nothing { at, files: counts.files })
+        };
+        let gone = |at: Option<&Place>, counts: &Counts| {
+            let is_allowed = self.limit.allows(counts.gone, counts.files);
+            (!is_allowed).then(|| Loss::Gone {
+                at: at.map(|it| name::path(&it.name)),
+                gone: counts.gone,
+                files: counts.files,
+                first: counts.first_gone.as_deref().map(name::path).unwrap_or_default(),
+                most: counts.gone.max(self.all.gone),
+            })
+        };
+        // A place says more than the whole tree.
+        let places = || self.places.iter().map(|it| (Some(it), &it.counts));
+        let all = || [(None, &self.all)].into_iter();
+        let mut nothing = places().chain(all()).filter_map(|(at, counts)| nothing(at, counts));
+        let mut gone = all().chain(places()).filter_map(|(at, counts)| gone(at, counts));
+        nothing.next().or_else(|| gone.next())
+    }
+
+    /// An error if too much is gone, or if something was mounted or unmounted during the run, so that it saw the files of two disks.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if let Some(loss) = self.loss() {
+            return Err(Error::refused(self.dir, loss));
+        }
+        let now = mounts::below(self.dir);
+        let is_in = |a: &[Vec<u8>], b: &[Vec<u8>]| {
+            a.iter().filter(|it| !b.contains(it)).cloned().collect::<Vec<_>>()
+        };
+        let changed = [is_in(&now, &self.at_begin), is_in(&self.at_begin, &now)].concat();
+        let Some(old) = self.old.filter(|_| !changed.is_empty()) else { return Ok(()) };
+        for record in old.records()? {
+            let record = record?;
+            if let Some(at) = changed.iter().find(|at| record.name.starts_with(at)) {
+                return Err(Error::refused(self.dir, Loss::Mount(name::path(at))));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error if the old manifest cannot be relied on, and no one accepts that.
+    pub(crate) fn check_old(&self, accepts_damage: bool) -> Result<(), Error> {
+        let Some(old) = self.old.filter(|_| !accepts_damage) else { return Ok(()) };
+        match old.index() {
+            Index::Ignored(cause) => Err(self.damaged(cause)),
+            Index::Absent if old.list().is_empty() => {
+                Err(Error::refused(old.list().path(), Loss::NoRecord))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The index turned out to be damaged.
-    pub(crate) fn damaged(&self, cause: &str) -> Result<(), Error> {
+    pub(crate) fn damaged(&self, cause: &str) -> Error {
         let list = self.old.map_or(Path::new(""), |old| old.list().path());
-        if self.accepted.damage { Ok(()) } else { Err(damage(list, cause.to_owned())) }
+        Error::refused(index_path(list), Loss::Damage(cause.to_owned()))
     }
 
-    /// Decides after everything was looked at, from the findings about missing files. `told` more files are gone.
-    /// `by_content` says that files have no lasting inodes, by which they are known under another name.
-    pub(crate) fn check_findings(
-        &mut self,
-        findings: &[Finding],
-        told: u64,
-        by_content: bool,
-    ) -> Result<(), Error> {
-        self.all[0].gone += told;
-        let moved = if by_content { Like::Restored } else { Like::Copy };
-        for finding in findings {
-            let is_file = finding.kind == Type::File;
-            match (finding.verdict.class(), finding.verdict.from()) {
-                (Class::Removed, _) => self.gone(&finding.name, is_file),
-                (Class::Moved | Class::Renamed, Some(from)) if is_file => {
-                    self.all[0].add(1, moved);
-                    self.mounts.moved(from, &finding.name, moved);
-                    self.look_for_shorter(from, true);
-                }
-                _ => {}
-            }
-        }
-        self.check()
-    }
-
-    /// A place with records where something was mounted or unmounted during the run, so that it saw the files of two disks.
-    fn changed(&self) -> Result<Option<(PathBuf, bool)>, Error> {
-        let (changed, Some(old)) = (self.mounts.changed(self.dir), self.old) else {
-            return Ok(None);
-        };
-        if changed.is_empty() {
-            return Ok(None);
-        }
-        for record in old.records()? {
-            let name = record?.name;
-            if let Some((at, is_new)) =
-                changed.iter().find(|(at, _)| name.starts_with(at) && name != *at)
-            {
-                return Ok(Some((name::path(at), *is_new)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Decides after everything was looked at.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let [files, others] = self.all;
-        let refused = |loss| Err(Error::refused(self.dir, loss));
-        if !self.accepted.empty {
-            let has_none = files.gone + files.there + others.there == 0 && others.gone > 0;
-            if files.is_other() || has_none {
-                return refused(Loss::Everything((files.there + files.gone).max(others.gone)));
-            }
-            if let Some((at, is_hidden)) =
-                self.mounts.off().map_or_else(|| self.changed(), |it| Ok(Some(it)))?
-            {
-                return refused(if is_hidden { Loss::Hidden(at) } else { Loss::Mount(at) });
-            }
-            if let Some(found) = self.shorter.most(files.there).filter(|_| !files.is_known) {
-                return Err(other_names(self.dir, found));
-            }
-        }
-        let off = self.disks.values().find(|(_, found)| found.is_other());
-        if let Some((name, _)) = off.filter(|_| !self.accepted.empty) {
-            return refused(Loss::Mount(name::path(name)));
-        }
-        let (lost, all) = (files.gone, files.gone + files.there);
-        let is_allowed = self.accepted.removed.allows(lost, all);
-        if is_allowed { Ok(()) } else { refused(Loss::Removed(lost, all)) }
-    }
-
-    /// Whether a recorded path that is on another device than the directory is under a mount that was not there: rules for one file
-    /// system do not leave it out then.
-    pub(crate) fn hides(&self, record: &Record) -> bool {
-        self.old.is_some_and(|it| it.rules().one_file_system) || self.mounts.is_new(&record.name)
-    }
-
-    /// The places of the old manifest where something is mounted still, and those where something is now, with a `/`.
-    pub(crate) fn mounts(&self) -> BTreeSet<Vec<u8>> {
-        self.mounts.kept(self.dir)
+    /// A record of no one knows which path, for this reason. It cannot be kept.
+    pub(crate) fn unmatched(&self, record: &Record, cause: &str) -> Error {
+        let list = self.old.map_or(Path::new(""), |old| old.list().path());
+        Error::refused(list, Loss::Unmatched(name::path(record.bare()), cause.to_owned()))
     }
 }
 
-fn damage(list: &Path, cause: String) -> Error {
-    Error::refused(index_path(list), Loss::Damage(cause))
-}
-
-/// The names of the list are those of the directory above or below.
-fn other_names(dir: &Path, (listed, there): (Vec<u8>, Vec<u8>)) -> Error {
-    Error::refused(dir, Loss::Names(name::path(&listed), name::path(&there)))
+/// Whether the file is not empty.
+fn has_content(FileRecord { digest, facts }: &FileRecord) -> bool {
+    facts.as_ref().map_or_else(|| *digest != *treewide::hash(b"").as_bytes(), |it| it.bytes > 0)
 }
 
 #[cfg(test)]

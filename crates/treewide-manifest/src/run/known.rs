@@ -62,21 +62,6 @@ impl<'a> Known<'a> {
         Ok(found.map(|(_, found)| (old, found)))
     }
 
-    /// Whether a file with this inode and mtime, and of this content, is recorded under any name.
-    pub(crate) fn has_content(
-        &mut self,
-        inode: Option<u64>,
-        mtime: Option<i64>,
-        digest: &[u8; OUT_LEN],
-    ) -> Result<bool, Error> {
-        Ok(self.find(inode, mtime, |it| it.begun == begin(digest))?.is_some())
-    }
-
-    /// Whether the manifest has no inodes, as where these do not last.
-    pub(crate) fn has_no_inodes(&self) -> bool {
-        self.numbers.as_ref().is_none_or(BTreeMap::is_empty)
-    }
-
     /// Whether a file has these numbers, so that the content matters.
     pub(crate) fn has(&mut self, stamp: &Stamp) -> Result<bool, Error> {
         Ok(self.find(Some(stamp.inode), stamp.mtime, |it| it.has(stamp.len))?.is_some())

@@ -19,6 +19,8 @@ pub(crate) struct Moves {
     new: Vec<New>,
     /// Names whose type was replaced: the new path was reported with that.
     replaced: HashSet<Vec<u8>>,
+    /// Files in whose place there is something of another type.
+    lost: Vec<(Vec<u8>, [u8; OUT_LEN])>,
     /// Names that were reported with a doubt about another path.
     doubted: HashSet<Vec<u8>>,
 }
@@ -61,6 +63,29 @@ impl Moves {
     /// The type of the path with this name was replaced.
     pub(crate) fn replaced(&mut self, bare: &[u8]) {
         self.replaced.insert(bare.to_vec());
+    }
+
+    /// Something of another type is in the place of this path.
+    pub(crate) fn lost(&mut self, record: &Record) {
+        if let (What::File(file), true) = (&record.what, self.lost.len() < HELD) {
+            self.lost.push((record.name.clone(), file.digest));
+        }
+    }
+
+    /// The files in whose place there is something else, and that are there under new names, such as those that became links.
+    pub(crate) fn lost_and_found(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let new = self.new.iter().filter(|it| it.is_hashed);
+        let mut new: HashMap<_, Vec<_>> =
+            new.fold(HashMap::new(), |mut all: HashMap<_, Vec<_>>, it| {
+                if let Some(file) = file(&it.record) {
+                    all.entry(file.digest).or_default().push(&it.record.name);
+                }
+                all
+            });
+        let found = |(name, digest): &(Vec<u8>, [u8; OUT_LEN])| {
+            Some((name.clone(), new.get_mut(digest)?.pop()?.clone()))
+        };
+        self.lost.iter().filter_map(found).collect()
     }
 
     /// The path of this name was reported, if it is gone, with another one that has its numbers and other content.

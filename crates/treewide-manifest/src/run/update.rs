@@ -21,20 +21,18 @@ use crate::keep::outboards::{Making, Outboards, Written};
 use crate::keep::past::{Additions, past_path};
 use crate::keep::places::Places;
 use crate::run::against::{Against, Compared};
-use crate::run::guard::{Accepted, Guard, Limit};
+use crate::run::guard::{Guard, Limit};
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, Read};
 use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
-use crate::run::update::doubt::like;
 use crate::run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan};
-use std::collections::BTreeSet;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use treewide_digests::Algorithm;
 use treewide_files::digest::Extent;
@@ -76,7 +74,8 @@ pub struct Update {
     outboards: Option<Outboards>,
     also: Vec<Algorithm>,
     against: Option<Against>,
-    accepted: Accepted,
+    accepts_damage: bool,
+    most_removed: Limit,
 }
 
 /// A manifest that was made and has not appeared yet.
@@ -121,22 +120,18 @@ impl Update {
         Self { accept_rot: globs, ..self }
     }
 
-    /// Continues if no recorded path is there, or none where something was mounted.
-    pub fn allow_empty(mut self, allow: bool) -> Self {
-        self.accepted.empty = allow;
-        self
-    }
-
     /// Continues if the index is damaged. Every file is read, and those whose content differs keep their old digests unless
     /// [`accept_rot`](Self::accept_rot) names them.
     pub fn accept_damage(mut self, accept: bool) -> Self {
-        self.accepted.damage = accept;
+        self.accepts_damage = accept;
         self
     }
 
-    /// Writes nothing if more of the recorded files are gone. The default is half of them.
+    /// Writes nothing if more of the recorded files that are not empty are gone, of all or of those below a place where something is
+    /// mounted or was. The default is half of them. A percentage never stops a run in which ten are gone. Nothing is written either if
+    /// none is as it was and most are gone; `Limit::Percent(100.0)` passes both.
     pub fn most_removed(mut self, limit: Limit) -> Self {
-        self.accepted.removed = limit;
+        self.most_removed = limit;
         self
     }
 
@@ -187,7 +182,8 @@ impl Update {
         if old.is_none_or(|old| old.list().path() != draft.path()) {
             draft.replaces_nothing()?;
         }
-        let guard = Guard::new(old, dir, self.accepted)?;
+        let guard = Guard::new(old, dir, self.most_removed);
+        guard.check_old(self.accepts_damage)?;
         let least = self.outboards.as_ref().map_or(u64::MAX, Outboards::least);
         let options = options.clone().stamps(true).links_once(true).alone_from(least);
         let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
@@ -255,7 +251,7 @@ impl Update {
             // A damaged index may be damaged elsewhere as well.
             trusts: !self.full
                 && self.against.is_none()
-                && !self.accepted.damage
+                && !self.accepts_damage
                 && old.is_some_and(Manifest::has_index),
             picked,
             hashes_new: true,
@@ -265,7 +261,7 @@ impl Update {
             outboards: self.outboards.clone(),
             also: wanted,
             against: self.against.clone(),
-            forgets_also: self.accepted.damage,
+            forgets_also: self.accepts_damage,
             seen,
         };
         let records = old.map(Manifest::records).transpose()?;
@@ -286,10 +282,8 @@ struct Run<'a> {
     accepts: Vec<bool>,
     /// The device of the root.
     device: u64,
-    /// Places where something is mounted, with a `/`, below which nothing is recorded yet.
-    mounts: BTreeSet<Vec<u8>>,
-    /// The last place that was found on another device: device and path.
-    mounted: Option<(u64, PathBuf)>,
+    /// Places where something is mounted or was, with a `/`, below which nothing is recorded yet.
+    mounts: Vec<Vec<u8>>,
     /// The day on which the file was read that was not read for longest.
     oldest: Option<Day>,
     rules: &'a Rules,
@@ -341,7 +335,6 @@ impl<'a> Run<'a> {
             accepts: vec![false; update.accept_rot.texts().len()],
             device: Stamp::at(guard.dir, true).map_or(0, |it| it.device),
             mounts: guard.mounts(),
-            mounted: None,
             oldest: None,
             rules,
             also,
@@ -422,7 +415,6 @@ impl<'a> Run<'a> {
         read: Result<Read, treewide_files::ErrorKind>,
         judge: &mut Judge<'_>,
     ) -> Result<(), Error> {
-        self.note_mount(&task);
         let About { record, moment, .. } = task.about;
         let (mut read, record) = match (read, record) {
             // It vanished, as between two runs.
@@ -450,26 +442,21 @@ impl<'a> Run<'a> {
             match self.of_another(&new.name, &read, judge)? {
                 Some((verdict, was)) => self.doubt(&mut new, verdict, was, judge),
                 None => {
-                    if let Some(stamp) = &read.stamp
-                        && read.bytes > 0
-                        && self.known.has_content(Some(stamp.inode), stamp.mtime, &read.digest)?
-                    {
-                        self.guard.is_here();
+                    if read.bytes > 0 {
+                        self.guard.new_file(&new.name);
                     }
                     self.added(&new, judge);
                 }
             }
             return self.write(&new);
         };
-        match record.kind() {
-            Type::File => self.guard.found(&record, like(&record, &read)),
-            _ => self.guard.gone(&record.name, false),
-        }
         let was = record.kind();
         let mut new = Record::new(record.name, what);
         match record.what {
             What::File(mut was) => {
                 let verdict = judge.file(&was, &record.xattrs, &read);
+                let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }));
+                self.guard.found(&new.name, &was, !is_edited || verdict.is_doubtful());
                 if let Verdict::Changed(Change::Content { .. }) = verdict
                     && !verdict.is_doubtful()
                     && !read.stamp.as_ref().is_some_and(|it| has_inode(&was, it))

@@ -156,15 +156,10 @@ pub(crate) struct WithArgs {
 /// What may be gone.
 #[derive(Args)]
 struct GoneArgs {
-    /// Continue although none of the recorded files is there
-    ///
-    /// Without this, a directory whose disk is not mounted, or another directory, never replaces a manifest that has files.
-    #[arg(long, help_heading = "Verdict")]
-    allow_empty: bool,
-
     /// Write nothing if more of the recorded files are gone: 10%, or 1000
     ///
-    /// A percentage never stops a run in which ten files or fewer are gone.
+    /// Counts below each mounted disk as well. A percentage never stops a run in which ten files or fewer are gone. Also nothing is written
+    /// if no file is as it was and most are gone; 100% passes both. A disk that is off looks like this. No record is lost in any case.
     #[arg(long, value_name = "MOST", default_value = "50%", value_parser = Limit::parse)]
     #[arg(help_heading = "Verdict")]
     max_removed: Limit,
@@ -172,7 +167,7 @@ struct GoneArgs {
 
 impl GoneArgs {
     fn apply(&self, update: Update) -> Update {
-        update.allow_empty(self.allow_empty).most_removed(self.max_removed)
+        update.most_removed(self.max_removed)
     }
 }
 

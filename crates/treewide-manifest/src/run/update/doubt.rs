@@ -3,9 +3,6 @@
 use crate::error::Error;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
-use crate::format::trust::Key;
-use crate::run::guard::Guard;
-use crate::run::guard::like::{Like, like_read};
 use crate::run::judge::{Judge, Read};
 use crate::run::moves::about;
 use crate::run::update::Run;
@@ -42,10 +39,12 @@ impl Run<'_> {
                 None => *facts = Some(Facts::of(0)),
             }
         }
-        self.guard.found(&record, Like::Here);
+        if let What::File(was) = &record.what {
+            self.guard.found(&record.name, was, false);
+        }
         judge.record(&record, verdict);
         match &record.what {
-            What::Unknown(cause) => self.guard.unmatched(&record, cause),
+            What::Unknown(cause) => self.unmatched(&record, cause),
             _ => self.write(&record),
         }
     }
@@ -56,17 +55,26 @@ impl Run<'_> {
         self.update.accept_rot.cover(name, false)
     }
 
-    /// Whether the rules leave out a path that is there, and that the manifest of this guard records.
-    pub(super) fn is_left_out(&self, record: &Record, guard: &Guard<'_>) -> bool {
+    /// A record of no one knows which path. It cannot be kept.
+    pub(super) fn unmatched(&self, record: &Record, cause: &str) -> Result<(), Error> {
+        let is_accepted = self.update.accepts_damage;
+        if is_accepted { Ok(()) } else { Err(self.guard.unmatched(record, cause)) }
+    }
+
+    /// Whether the rules leave out a path that is there and recorded.
+    pub(super) fn is_left_out(&self, record: &Record) -> bool {
         let name = record.bare();
         let is_hidden = || name.split(|byte| *byte == b'/').any(|part| part.starts_with(b"."));
         let is_elsewhere = || {
             let there = Stamp::at(&self.guard.dir.join(name::path(name)), self.rules.follow);
             there.is_ok_and(|it| it.device != self.device)
         };
+        // What is under a mount that was not there is not left out.
+        let was_one = || self.guard.old.is_some_and(|it| it.rules().one_file_system);
+        let is_hidden_now = || was_one() || self.guard.is_hidden(&record.name);
         self.excluded.cover(name, record.kind() == Type::Directory)
             || !self.rules.hidden && is_hidden()
-            || self.rules.one_file_system && !guard.hides(record) && is_elsewhere()
+            || self.rules.one_file_system && !is_hidden_now() && is_elsewhere()
     }
 
     /// Reports a doubt, and lets the new record have the old digest unless the doubt is accepted.
@@ -85,10 +93,4 @@ impl Run<'_> {
         }
         judge.tell(about(&new.name, Type::File, verdict));
     }
-}
-
-/// How the file is like the one that was recorded.
-pub(super) fn like(record: &Record, read: &Read) -> Like {
-    let (What::File(was), Some(stamp)) = (&record.what, &read.stamp) else { return Like::Here };
-    like_read(was, &read.digest, read.bytes, Key::of(stamp).as_ref())
 }

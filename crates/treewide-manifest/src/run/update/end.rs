@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::format::manifest::{Index, Manifest};
 use crate::format::name;
+use crate::format::record::Type;
 use crate::keep::draft::{Draft, Totals};
 use crate::loss::Loss;
 use crate::run::against::Compared;
@@ -24,16 +25,25 @@ impl Run<'_> {
             self.compared.end(against, self.guard.dir);
             std::mem::take(&mut self.compared)
         });
+        let mut moved = judge.moves.lost_and_found();
         let findings = judge.settle();
+        for it in findings.iter().filter(|it| it.kind == Type::File) {
+            if let (Class::Moved | Class::Renamed, Some(from)) =
+                (it.verdict.class(), it.verdict.from())
+            {
+                moved.push((from.to_vec(), it.name.clone()));
+            }
+        }
         // Their new digests are written by now.
         let doubt = findings.iter().find(|it| it.verdict.is_doubtful() && !self.accepts(&it.name));
-        if let Some((it, old)) = doubt.zip(self.guard.old).filter(|_| !self.update.accepted.damage)
-        {
+        if let Some((it, old)) = doubt.zip(self.guard.old).filter(|_| !self.update.accepts_damage) {
             let loss = Loss::Doubt(name::path(&it.name), it.verdict.detail());
             return Err(Error::refused(old.list().path(), loss));
         }
-        let told = judge.report.count(Class::Removed);
-        self.guard.check_findings(&findings, told, self.known.has_no_inodes())?;
+        for (from, to) in moved.iter().map(|(from, to)| (from, to)) {
+            self.guard.moved(from, to);
+        }
+        self.guard.check()?;
         for finding in findings {
             judge.tell(finding);
         }
@@ -49,7 +59,7 @@ impl Run<'_> {
         report.idle_rules = idle.map(|(glob, _)| glob.clone()).collect();
         let accepts = self.update.accept_rot.texts().iter().zip(&self.accepts);
         report.idle_accepts = accepts.filter(|it| !it.1).map(|(glob, _)| glob.clone()).collect();
-        let accepts_damage = self.update.accepted.damage;
+        let accepts_damage = self.update.accepts_damage;
         let totals = self.draft.complete(&self.lines, self.additions, accepts_damage)?;
         if let Some(past) = self.draft.past() {
             report.past_damage.clone_from(&past.damage);

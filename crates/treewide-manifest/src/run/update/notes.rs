@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::format::record::{Type, What};
-use crate::run::guard::like::{Like, like_unread};
 use crate::run::join::{Note, Resumed};
 use crate::run::judge::{Judge, Read, observed};
 use crate::run::moves::about;
@@ -13,11 +12,9 @@ impl Run<'_> {
     pub(super) fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
         match note {
             Note::Unread(record) => {
-                let like = match &record.what {
-                    What::File(file) => like_unread(file),
-                    _ => Like::Itself,
-                };
-                self.guard.found(&record, like);
+                if let What::File(was) = &record.what {
+                    self.guard.found(&record.name, was, true);
+                }
                 self.write(&record)?;
                 judge.unread(record);
                 Ok(())
@@ -28,28 +25,31 @@ impl Run<'_> {
                 if let Verdict::Unreadable(_) = verdict {
                     return self.keep(record, verdict, judge);
                 }
-                match record.kind() == entry.kind() {
-                    true => self.guard.found(&record, Like::Itself),
-                    false => self.guard.gone(&record.name, record.kind() == Type::File),
+                if record.kind() != entry.kind() {
+                    self.guard.gone(&record);
+                    judge.moves.lost(&record);
                 }
                 let now = now.or_else(|| observed(&entry, self.rules).ok());
                 judge.tell(about(entry.name(), entry.kind(), verdict));
                 now.map_or(Ok(()), |now| self.write(&now))
             }
             Note::Gone(record, Ok(Some(there)))
-                if there == record.kind() && self.is_left_out(&record, &self.guard) =>
+                if there == record.kind() && self.is_left_out(&record) =>
             {
                 judge.report.uncovered += 1;
                 Ok(())
             }
             Note::Gone(record, there) => {
                 if matches!(there, Ok(Some(there)) if there != record.kind()) {
-                    self.guard.gone(&record.name, record.kind() == Type::File);
+                    judge.moves.lost(&record);
                 }
                 match judge.gone(record.clone(), there) {
                     Some(Verdict::Unreadable(_)) => self.write(&record),
-                    Some(Verdict::NotCheckable(cause)) => self.guard.unmatched(&record, &cause),
-                    _ => Ok(()),
+                    Some(Verdict::NotCheckable(cause)) => self.unmatched(&record, &cause),
+                    _ => {
+                        self.guard.gone(&record);
+                        Ok(())
+                    }
                 }
             }
             Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
@@ -91,7 +91,9 @@ impl Run<'_> {
                 self.file(task, read, judge)
             }
             Note::Damaged(cause) => {
-                self.guard.damaged(&cause)?;
+                if !self.update.accepts_damage {
+                    return Err(self.guard.damaged(&cause));
+                }
                 self.additions.is_known = false;
                 judge.report.damage.get_or_insert(cause);
                 Ok(())
