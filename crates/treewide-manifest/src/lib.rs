@@ -87,7 +87,7 @@ pub mod found {
 
 /// Runs with every choice: which files are read, by which clock, into which place, and what is accepted.
 pub mod machine {
-    pub use crate::keep::draft::{Draft, is_foreign, is_list, is_own_list};
+    pub use crate::keep::draft::Draft;
     pub use crate::keep::places::{Places, manifest_at};
     pub use crate::run::against::{Against, Compared};
     pub use crate::run::diff::diff;

@@ -33,7 +33,7 @@ pub(crate) fn spare(
         _ => it.clone(),
     });
     let folders: Vec<_> = folders.chain(root.cloned()).collect();
-    outputs.iter().flatten().try_for_each(|it| spare_below(it, &folders, false))
+    outputs.iter().flatten().try_for_each(|it| spare_below(it, &folders))
 }
 
 /// The lists among the operands, which the output must not be.

@@ -2,15 +2,12 @@
 //!
 //! Its rows are JSON, one a line, as they are found; what counts them follows. Names are text in it, never HTML.
 
-use crate::shell::output::{Output, Prints, Writes};
+use crate::shell::output::{Output, Prints};
 use crate::shell::progress::Progress;
 use crate::shell::terminal::{self, Form};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
-
-/// The bytes by which a page is known.
-const BEGIN: &str = "<!doctype html>\n<html lang=\"en\">\n";
 
 const PAGE: &str = include_str!("page.html");
 
@@ -30,22 +27,14 @@ pub(crate) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Begins a page at `path`. An error if that is one of the `inputs`, or a file that is not a page.
+    /// Begins a page at `path`. An error if that is one of the `inputs`, or is not empty and `force` is false.
     pub(crate) fn open(
-        path: &Path,
+        (path, force): (&Path, bool),
         labels: &Labels<'_>,
         inputs: &[PathBuf],
         progress: &'a Progress,
     ) -> anyhow::Result<Self> {
-        // Any other file of this name is not a page, and someone's.
-        let is_page = |there: &[u8]| there.is_empty() || there.starts_with(BEGIN.as_bytes());
-        if path.is_file() && !std::fs::read(path).is_ok_and(|it| is_page(&it)) {
-            bail!(
-                "{}: is not a page of this program, and would be replaced; name another file",
-                shown(path)
-            );
-        }
-        let output = Output::open(Some(path), inputs, Prints::Always, progress, Writes::Report)?;
+        let output = Output::open(Some(path), force, (inputs, inputs), Prints::Always, progress)?;
         let mut page = Self { output, labels: labels.fixed, has_rows: false, failed: None };
         let (before, after) = parts("{title}", parts("{rows}", PAGE).0);
         page.write(&format!("{before}{}{after}", html(labels.title)))?;
@@ -116,7 +105,6 @@ mod tests {
 
     #[test]
     fn page_has_each_mark_once() {
-        assert!(PAGE.starts_with(BEGIN));
         for mark in ["{title}", "{rows}", "{summary}", "{heading}", "{kind}"] {
             assert_eq!(PAGE.matches(mark).count(), 1, "{mark}");
         }

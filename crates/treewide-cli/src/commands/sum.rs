@@ -15,7 +15,7 @@ use crate::commands::help::Notes;
 use crate::shell::again::Again;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, Writes, Written, WrittenAs, spare_below};
+use crate::shell::output::{Output, Prints, Written, WrittenAs, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
 use crate::shell::stdin::is_stdin;
@@ -24,7 +24,7 @@ use crate::shell::usage;
 use crate::shell::wording::{cause, count};
 use anyhow::bail;
 use clap::Args;
-use std::io::{self, BufRead};
+use std::io;
 use std::path::{Path, PathBuf};
 use treewide_digests::{Algorithm, Wanted};
 use treewide_files::digest::{self, Extent};
@@ -181,14 +181,9 @@ impl SumArgs {
         let quiet = self.quiet.is_on();
         let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
         if let (true, Some(file)) = (self.walk.recursive(), self.output.file()) {
-            spare_below(file, &operands, true)?;
+            spare_below(file, &operands)?;
         }
-        let writes = match (self.raw, self.check || self.no_names) {
-            (true, _) => Writes::Bytes(Some(self.length)),
-            (false, true) => Writes::Report,
-            (false, false) => Writes::List,
-        };
-        let output = self.output.open_as(writes, &operands, prints, &progress)?;
+        let output = self.output.open_digests(&operands, prints, &progress)?;
         if self.raw && operands.iter().any(|path| output.written().is_standard_output(path)) {
             bail!("{}: {OUTPUT_IS_HERE}", shown(&operands[0]));
         }
@@ -434,21 +429,6 @@ impl Report<'_> {
     fn finish(self) -> anyhow::Result<u64> {
         if !self.args.quiet.is_on() {
             self.sum_up();
-        }
-        // A disk that is not mounted, or a wrong name: no record is replaced by nothing.
-        let hashed = self.tally.files - self.tally.failures;
-        if let Some(list) =
-            self.output.replaced_list().filter(|_| hashed == 0 || self.args.walk.recursive())
-        {
-            let lines = io::BufReader::new(std::fs::File::open(list)?).split(b'\n').count() as u64;
-            if hashed * 2 < lines {
-                bail!(
-                    "{}: has digests, and the new list would have {}; nothing was written; see that the disk is mounted, or \
-                     remove the old list",
-                    shown(list),
-                    if hashed == 0 { "none".into() } else { format!("{hashed} of {lines}") }
-                );
-            }
         }
         self.output.finish()?;
         Ok(self.tally.failures)

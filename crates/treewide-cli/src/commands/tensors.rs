@@ -12,7 +12,7 @@ use crate::commands::comparing;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, Writes, spare_below};
+use crate::shell::output::{Output, Prints, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
 use crate::shell::usage;
@@ -161,10 +161,12 @@ impl TensorsArgs {
         let prints = if new.is_some() { Prints::OnlyFailures } else { Prints::Always };
         if let Some(file) = self.output.file() {
             let operands = [Some(&self.old), self.new.as_ref()].into_iter().flatten().cloned();
-            spare_below(file, &operands.collect::<Vec<_>>(), false)?;
+            spare_below(file, &operands.collect::<Vec<_>>())?;
         }
-        let writes = if new.is_some() || self.json { Writes::Report } else { Writes::List };
-        let output = self.output.open_as(writes, &inputs, prints, &progress)?;
+        let output = match new.is_some() || self.json {
+            true => self.output.open(&inputs, prints, &progress)?,
+            false => self.output.open_digests(&inputs, prints, &progress)?,
+        };
         let total = sides.map(Side::bytes).sum();
         progress.show(move || Some(total));
         let team = self.threads.team()?;

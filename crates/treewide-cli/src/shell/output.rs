@@ -1,7 +1,7 @@
 //! Where results go: standard output, line by line, or a file that appears all at once.
 //!
-//! A file named with `-o` is written next to its final place, under a temporary name, and renamed
-//! when it is complete ([`Replacement`]). Until then the previous file stays in place. If we fail
+//! A file named with `-o` is new or empty, unless `--force` is given, and never an input, a listed file or a manifest. It is written
+//! next to its final place, under a temporary name, and renamed when it is complete ([`Replacement`]). Until then the previous file stays in place. If we fail
 //! or are ended by a signal (except SIGKILL, which cannot be caught) before it is complete, nothing of ours is left.
 
 use crate::shell::descriptor::{Descriptor, descriptor};
@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_files::{Replacement, long_path};
@@ -32,26 +32,6 @@ const REPLACED: &str = "is an input, and the output would replace it";
 pub(crate) enum Prints {
     Always,
     OnlyFailures,
-}
-
-/// What is written, which says what it may replace.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Writes {
-    /// Digests of files: a list, or nothing.
-    List,
-    /// Lines of text.
-    Report,
-    /// Paths with a zero byte after each.
-    Paths,
-    /// Bytes of any kind; how many, if that is known.
-    Bytes(Option<u64>),
-}
-
-impl Writes {
-    /// A report, of paths alone or not.
-    pub(crate) fn of(null: bool) -> Self {
-        if null { Self::Paths } else { Self::Report }
-    }
 }
 
 /// An open place for results.
@@ -73,23 +53,20 @@ enum Sink {
 
 impl<'a> Output<'a> {
     /// Start writing to the file at `path`, or to standard output. This fails now, not after hours of hashing, if the file
-    /// cannot be written, or if it is one of the `inputs` or standard input, which would be gone then. (What lists name is
-    /// spared when it is read.) Files that cannot be an earlier output of this kind stay; only a list may be more readable than the
-    /// inputs.
+    /// cannot be written, if it is one of the `inputs` or standard input, or if it has bytes and `force` is false. (What lists name is
+    /// spared when it is read.) It is no more readable than `sources`.
     pub(crate) fn open(
         path: Option<&Path>,
-        inputs: &[PathBuf],
+        force: bool,
+        (inputs, sources): (&[PathBuf], &[PathBuf]),
         prints: Prints,
         progress: &'a Progress,
-        writes: Writes,
     ) -> anyhow::Result<Self> {
         let sink = match path {
             Some(path) if path != Path::new("-") => {
-                let name = shown(path);
                 spare_manifest(path)?;
-                let sources = if writes == Writes::List { &[] } else { inputs };
                 Sink::open(path, sources)
-                    .with_context(|| format!("{name}: cannot write the output"))?
+                    .with_context(|| format!("{}: cannot write the output", shown(path)))?
             }
             _ => Sink::stdout()?,
         };
@@ -107,8 +84,8 @@ impl<'a> Output<'a> {
         if output.replaces(|| metadata(&io::stdin())) {
             bail!("standard input: {REPLACED}");
         }
-        if let Sink::Replacement(path, _) = &output.sink {
-            spare_foreign(path, writes)?;
+        if let (Sink::Replacement(path, _), false) = (&output.sink, force) {
+            spare_full(path)?;
         }
         Ok(output)
     }
@@ -209,16 +186,6 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// The name of the list with digests that this output replaces, if there is one.
-    pub(crate) fn replaced_list(&self) -> Option<&Path> {
-        match &self.sink {
-            Sink::Replacement(path, _) => {
-                (len(path) > 0 && treewide_manifest::machine::is_list(path)).then_some(path)
-            }
-            _ => None,
-        }
-    }
-
     /// An error if this file, which the run reads, would be gone when everything is done.
     pub(crate) fn spare(&self, input: &Path) -> anyhow::Result<()> {
         // Standard input is looked at when the run begins.
@@ -231,7 +198,7 @@ impl<'a> Output<'a> {
     /// An error if this output would replace a file below this folder: each of them is an input.
     pub(crate) fn spare_below(&self, folder: PathBuf) -> anyhow::Result<()> {
         match &self.sink {
-            Sink::Replacement(path, _) => spare_below(path, &[folder], false),
+            Sink::Replacement(path, _) => spare_below(path, &[folder]),
             Sink::Stdout(_) | Sink::Special(..) => Ok(()),
         }
     }
@@ -260,33 +227,15 @@ impl<'a> Output<'a> {
     }
 }
 
-/// An error if there is a file that cannot be an earlier output of this kind.
-fn spare_foreign(path: &Path, writes: Writes) -> anyhow::Result<()> {
-    let mut begin = Vec::new();
-    if let (Writes::Report | Writes::Paths, Ok(file)) = (writes, File::open(path)) {
-        file.take(BUFFER as u64).read_to_end(&mut begin)?;
+/// An error if the file has bytes: only `--force` replaces them.
+pub(crate) fn spare_full(path: &Path) -> anyhow::Result<()> {
+    match path.metadata() {
+        Ok(there) if there.len() > 0 => {
+            let text = format!("{}: exists and is not empty; --force replaces it", shown(path));
+            Err(wrong_value(text).into())
+        }
+        _ => Ok(()),
     }
-    // The end may be in the middle of a character.
-    let is_text = str::from_utf8(&begin).map_or_else(|it| it.error_len().is_none(), |_| true);
-    // A path has no control characters, as a rule, and two zero bytes are between groups.
-    let is_paths = (is_text || !begin.iter().any(|it| (1..32).contains(it)))
-        && !begin.starts_with(&[0])
-        && !begin.windows(3).any(|it| it == [0; 3]);
-    let is = match writes {
-        Writes::List if treewide_manifest::machine::is_foreign(path) => "is not a list of digests",
-        Writes::List => return Ok(()),
-        _ if treewide_manifest::machine::is_list(path) => "is a list of digests",
-        Writes::Report if begin.contains(&0) || !is_text => "is not a text",
-        Writes::Paths if !is_paths => "has no paths",
-        Writes::Bytes(Some(bytes)) if ![0, bytes].contains(&len(path)) => "is of another length",
-        Writes::Report | Writes::Paths | Writes::Bytes(_) => return Ok(()),
-    };
-    let name = shown(path);
-    bail!("{name}: {is}, and would be replaced; name another file, or move it away")
-}
-
-fn len(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |it| it.len())
 }
 
 /// An error if a manifest would lose a part.
@@ -299,20 +248,10 @@ pub(crate) fn spare_manifest(path: &Path) -> anyhow::Result<()> {
     Err(wrong_value(text).into())
 }
 
-/// An error if the output would replace a file below one of the `inputs`, which are read as a whole. If it is a list that is written,
-/// an earlier one of this program gives way: it is left out of the walk.
-pub(crate) fn spare_below(
-    path: &Path,
-    inputs: &[PathBuf],
-    writes_list: bool,
-) -> anyhow::Result<()> {
+/// An error if the output would replace a file below one of the `inputs`, which are read as a whole.
+pub(crate) fn spare_below(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     // Links are followed, as when it is replaced.
     let Some(place) = path.canonicalize().ok().filter(|it| it.is_file()) else { return Ok(()) };
-    if writes_list
-        && (place.metadata()?.len() == 0 || treewide_manifest::machine::is_own_list(&place))
-    {
-        return Ok(());
-    }
     let is_below = |it: &&PathBuf| {
         it.is_dir() && it.canonicalize().is_ok_and(|folder| place.starts_with(folder))
     };

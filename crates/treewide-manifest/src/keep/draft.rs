@@ -26,7 +26,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use treewide::{Hash, Hasher, OUT_LEN};
+use treewide::{Hash, Hasher};
 use treewide_digests::Algorithm;
 use treewide_files::list::{Fault, Lines};
 use treewide_files::name::shown;
@@ -357,53 +357,19 @@ impl Draft {
     }
 }
 
-/// What a file begins with, apart from comments.
-#[derive(PartialEq)]
-enum First {
-    Entry,
-    /// A digest that is not one of a list: damaged, or a result of `check --json`.
-    Digest,
-    Other,
-}
-
-/// The first line of the file at the path. `None` if it is empty, or there is none. What cannot be read is for others to say.
-fn first(path: &Path) -> Option<First> {
-    first_with(path, None)
-}
-
-/// The same, of digests of this many bytes.
-fn first_with(path: &Path, len: Option<u64>) -> Option<First> {
-    let mut lines = Lines::new(regular::open(path).ok()?, false).ok()?;
-    let mut has_comment = false;
+/// Whether there is a file at the path that has something else than digests. What cannot be opened is for others to say.
+fn is_foreign(path: &Path) -> bool {
+    let lines = regular::open(path).and_then(|file| Lines::new(file, false));
+    let (Ok(mut lines), mut has_comment) = (lines, false) else { return false };
     loop {
-        let Ok(next) = lines.next() else { return Some(First::Other) };
-        let Some((_, line)) = next else { return has_comment.then_some(First::Other) };
-        let is_result = || line.starts_with(b"{") && line.windows(9).any(|it| it == b"\"status\":");
-        match treewide_files::list::parse(line, len) {
+        let Ok(next) = lines.next() else { return true };
+        let Some((_, line)) = next else { return has_comment };
+        match treewide_files::list::parse(line, None) {
             Ok(None) => has_comment |= !line.trim_ascii().is_empty(),
-            Ok(Some(_)) if !is_result() => return Some(First::Entry),
-            Ok(Some(_)) | Err(Fault::Digest { .. }) => return Some(First::Digest),
-            Err(Fault::Line(_)) => return Some(First::Other),
+            Ok(Some(_)) | Err(Fault::Digest { .. }) => return false,
+            Err(Fault::Line(_)) => return true,
         }
     }
-}
-
-/// Whether there is a file at the path that has something else than digests.
-pub fn is_foreign(path: &Path) -> bool {
-    first(path) == Some(First::Other)
-}
-
-/// Whether there is a list of digests at the path, which has some.
-pub fn is_list(path: &Path) -> bool {
-    first(path) == Some(First::Entry)
-}
-
-/// Whether there is a list at the path as `treewide sum` writes it: hashes of 32 bytes and names. A list that is named after another
-/// algorithm, such as `SHA256SUMS`, does not count.
-pub fn is_own_list(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
-    !["sha", "md5"].iter().any(|other| name.to_string_lossy().contains(other))
-        && first_with(path, Some(OUT_LEN as u64)) == Some(First::Entry)
 }
 
 /// Whether the file at the path is the index of some list, of any version; `None` if there is none, or an empty one.

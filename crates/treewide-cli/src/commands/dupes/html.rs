@@ -20,7 +20,7 @@ pub(super) struct Html<'a> {
 impl<'a> Html<'a> {
     /// Begins a page at `path`. An error if that is one of the `inputs`.
     pub(super) fn open(
-        path: &Path,
+        place: (&Path, bool),
         operands: &[PathBuf],
         inputs: &[PathBuf],
         progress: &'a Progress,
@@ -28,7 +28,7 @@ impl<'a> Html<'a> {
         let operands = operands.iter().map(|it| visible(it)).collect::<Vec<_>>().join(", ");
         let title = format!("Duplicates in {operands}");
         let labels = Labels { title: &title, fixed: ["Groups, largest first", "Kind"] };
-        Ok(Self { page: Page::open(path, &labels, inputs, progress)?, operands, groups: 0 })
+        Ok(Self { page: Page::open(place, &labels, inputs, progress)?, operands, groups: 0 })
     }
 
     /// Adds a group; that it cannot be written shows at the end.

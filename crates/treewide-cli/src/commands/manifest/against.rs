@@ -2,7 +2,7 @@
 
 use crate::commands::check::json::json;
 use crate::shell::console::{Console, complain};
-use crate::shell::output::{Output, Prints, Writes};
+use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
 use crate::shell::stdin::is_stdin;
@@ -53,7 +53,7 @@ pub(super) fn say(
     console: &Console<'_>,
     progress: &Progress,
 ) -> anyhow::Result<bool> {
-    let mut output = Output::open(None, &[], Prints::OnlyFailures, progress, Writes::Report)?;
+    let mut output = Output::open(None, false, (&[], &[]), Prints::OnlyFailures, progress)?;
     for finding in &compared.differ {
         if is_json {
             let line = json(finding);

@@ -253,7 +253,8 @@ impl VerifyArgs {
         written.fold(places, Places::writes).check(Some((&manifest, &dir)))?;
         let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
         let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
-        let page = |path: &PathBuf| Html::open(path, &self.manifest, &inputs, &progress);
+        let force = self.output.force();
+        let page = |path: &PathBuf| Html::open((path, force), &self.manifest, &inputs, &progress);
         let mut page = self.html.as_ref().map(page).transpose()?;
         for place in output.places().into_iter().chain(page.iter().flat_map(Html::places)) {
             verify = verify.leave_out(place);

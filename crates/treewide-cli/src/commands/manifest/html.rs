@@ -31,14 +31,14 @@ pub(super) struct About<'a> {
 impl<'a> Html<'a> {
     /// Begins a page at `path`. An error if that is one of the `inputs`.
     pub(super) fn open(
-        path: &Path,
+        place: (&Path, bool),
         list: &Path,
         inputs: &[PathBuf],
         progress: &'a Progress,
     ) -> anyhow::Result<Self> {
         let title = format!("Report on {}", visible(list));
         let labels = Labels { title: &title, fixed: ["Differences and problems", "Verdict"] };
-        Ok(Self(Page::open(path, &labels, inputs, progress)?))
+        Ok(Self(Page::open(place, &labels, inputs, progress)?))
     }
 
     /// The page, and the file that it is written to until then.

@@ -13,7 +13,7 @@ use crate::commands::comparing::run;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, Writes};
+use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::signals;
 use crate::shell::usage::wrong_value;
@@ -214,7 +214,7 @@ impl WithArgs {
             (None, Some(old)) => root::find(old)?,
             (None, None) => PathBuf::from("."),
         };
-        let output = Output::open(None, &[], Prints::OnlyFailures, &progress, Writes::Report)?;
+        let output = Output::open(None, false, (&[], &[]), Prints::OnlyFailures, &progress)?;
         let quiet = self.quiet.is_on();
         let is_wrong =
             |class: Class| matches!(class, Class::Rot | Class::Suspect) || class.is_unknown();

@@ -13,14 +13,10 @@ use crate::shell::signals;
 use crate::shell::stdin::Stdin;
 use anyhow::{Context, bail};
 use clap::Args;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use treewide::Hash;
 use treewide::file::{Options, OutboardError};
-use treewide::hazmat::Subtrees;
-use treewide::outboard::Order;
-use treewide::{Hash, Mode};
 use treewide_files::Replacement;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
@@ -44,6 +40,10 @@ pub(super) struct CreateArgs {
     /// Where to write the outboard [default: FILE.obao4, or another number for other groups]
     #[arg(short, long, value_name = "OUTBOARD", help_heading = "Output")]
     output: Option<PathBuf>,
+
+    /// Replace a file that is not empty
+    #[arg(long, help_heading = "Output")]
+    force: bool,
 
     /// Write a JSON object instead of a line: path, digest, bytes, outboard, outboard_bytes, group, order
     #[arg(long, help_heading = "Output")]
@@ -82,7 +82,10 @@ impl CreateArgs {
         if data.is_at(&path, &self.file) {
             bail!("{}: is the file itself, which its outboard would replace", shown(&path));
         }
-        let there = spare(&path, shape, mode, data.len())?;
+        output::spare_manifest(&path)?;
+        if !self.force {
+            output::spare_full(&path)?;
+        }
         let mut replacement = begin(&path, &self.file)?;
         let len = data.len();
         progress.show(move || Some(len));
@@ -115,15 +118,6 @@ impl CreateArgs {
         })?;
         data.unchanged(&self.file)?;
         let digest = made.digest;
-        let modified = |path: &Path| path.metadata().and_then(|it| it.modified()).ok();
-        if there.is_some_and(|it| it != digest) && modified(&path) > modified(&self.file) {
-            bail!(
-                "{}: is the outboard of other content and newer than {}, which may have rotted since; `treewide outboard verify` \
-                 finds where; move the outboard away, or name another file with -o",
-                shown(&path),
-                shown(&self.file)
-            );
-        }
         hears.hashed(1, 0);
         progress.finish();
         replacement.complete().with_context(|| shown(&path))?;
@@ -154,57 +148,6 @@ impl CreateArgs {
         }
         output::print(&text)
     }
-}
-
-/// An error if there is a file that is not an outboard, which would be lost. One that is cut off is still known by the length in front.
-/// The digest of the content that one is of.
-fn spare(path: &Path, shape: Shape, mode: Mode, len: u64) -> anyhow::Result<Option<Hash>> {
-    output::spare_manifest(path)?;
-    let Some(there) = path.metadata().ok().filter(|it| it.is_file() && it.len() > 0) else {
-        return Ok(None);
-    };
-    let mut file = File::open(path).with_context(|| shown(path))?;
-    let mut read = |from: u64, len: u64| {
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(from)).and_then(|_| (&file).take(len).read_to_end(&mut bytes))?;
-        std::io::Result::Ok(bytes)
-    };
-    let header = if shape.is_bao { 8 } else { 0 };
-    let is_of_data = shape.is_bao && {
-        let begin = read(0, 8).with_context(|| shown(path))?;
-        begin == len.to_le_bytes() || there.len() == 8 && begin[2..] == [0; 6]
-    };
-    let pairs = there.len().saturating_sub(header);
-    // The root, and one of the pairs below it.
-    let from = if shape.order == Order::Pre { 0 } else { pairs.saturating_sub(128) };
-    let top = read(header + from, 128).with_context(|| shown(path))?;
-    let (is_pre, top) = (shape.order == Order::Pre, top.as_chunks::<64>().0);
-    let is_outboard = pairs.is_multiple_of(64)
-        && match top {
-            [pair] => {
-                // No more is known without the data that it was made from, but digests are not text.
-                Shape::of_name(path) == Some(shape) && str::from_utf8(pair).is_err()
-            }
-            [first, last] => {
-                let (root, below) = if is_pre { (first, last) } else { (last, first) };
-                let mut subtree = Subtrees::new(mode);
-                subtree.push(below.as_chunks().0, 0);
-                root.as_chunks().0.contains(&subtree.finalize_non_root())
-            }
-            _ => false,
-        };
-    if !is_of_data && !is_outboard {
-        bail!(
-            "{}: is not an outboard, or one with another key, and would be replaced; move it away, or name another file with -o",
-            shown(path)
-        );
-    }
-    let root = if is_pre { top.first() } else { top.last() };
-    Ok(root.filter(|_| is_outboard).map(|root| {
-        let mut tree = Subtrees::new(mode);
-        tree.push(root.as_chunks().0, 0);
-        tree.finalize()
-    }))
 }
 
 /// Begins to write a file that appears when it is complete.

@@ -10,7 +10,7 @@ use crate::args::output::OutputArgs;
 use crate::args::progress::ProgressArgs;
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, Writes};
+use crate::shell::output::{Output, Prints};
 use crate::shell::stdin::{Stdin, is_stdin};
 use crate::shell::terminal::Form;
 use crate::shell::usage;
@@ -108,8 +108,7 @@ impl SliceArgs {
         };
         let source = Source { data: &data, layout, outboard: &store, root, mode };
         let inputs = self.trust.inputs(&[&self.file, &path]);
-        let writes = Writes::Bytes(None);
-        let output = self.output.open_as(writes, &inputs, Prints::Always, &progress)?;
+        let output = self.output.open(&inputs, Prints::Always, &progress)?;
         let mut to = Sink::new(output);
         progress.show(|| None);
         let made = match only {
@@ -175,8 +174,7 @@ impl UnsliceArgs {
         let mode = self.mode.mode(&stdin)?;
         let mut input = BufReader::with_capacity(256 << 10, open(&self.file, &stdin)?);
         let inputs = std::slice::from_ref(&self.file);
-        let writes = Writes::Bytes(None);
-        let output = self.output.open_as(writes, inputs, Prints::Always, &progress)?;
+        let output = self.output.open(inputs, Prints::Always, &progress)?;
         let mut to = Sink::new(output);
         progress.show(|| None);
         let write = |_, bytes: &[u8]| {
