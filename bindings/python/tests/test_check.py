@@ -85,7 +85,8 @@ def command_line(arguments):
     # One thread: which of several digests is shown of a line that names no algorithm depends on the order of files.
     program = [sys.executable, "-m", "treewide", "check", "--json", "--verbose", "--threads", "1", *arguments]
     done = subprocess.run(program, capture_output=True, stdin=subprocess.DEVNULL)
-    return done.returncode, [json.loads(it) for it in done.stdout.splitlines()]
+    objects = [json.loads(it) for it in done.stdout.splitlines()]
+    return done.returncode, [it for it in objects if it.pop("type") != "summary"]
 
 
 def as_json(finding):
@@ -94,12 +95,11 @@ def as_json(finding):
     found = {"path": path.decode(errors="replace")}
     if "\N{REPLACEMENT CHARACTER}" in found["path"]:
         found["path_hex"] = path.hex()
-    for key in ("status", "digest", "expected", "bytes", "error", "algorithm", "by", "expected_bytes", "store"):
+    for key in ("digest", "expected", "bytes", "algorithm", "by", "expected_bytes", "store"):
         value = getattr(finding, key)
         found[key] = value.hex() if isinstance(value, bytes) else value
-    if found["store"] is None:
-        del found["store"]
-    return found
+    evidence = None if finding.bytes is None else "read"
+    return {**found, "verdict": finding.status, "evidence": evidence, "detail": finding.error}
 
 
 OPTIONS = [
@@ -128,8 +128,8 @@ def test_check_agrees_with_the_command_line(samples, seed, monkeypatch):
             # What to do next is advice for the command line.
             found = [as_json(it) for it in report.findings]
             for one, other in zip(found, lines, strict=True):
-                if one["status"] == "unverified" and other["error"].startswith(one["error"] + "; `treewide sum"):
-                    other["error"] = one["error"]
+                if one["verdict"] == "unverified" and other["detail"].startswith(one["detail"] + "; `treewide sum"):
+                    other["detail"] = one["detail"]
             assert found == lines, (paths, options)
             assert code == (0 if report else 1 if report.is_certain else 3), (paths, options)
             assert bool(report) == (report.is_certain and not report.differs)

@@ -10,6 +10,5 @@ pub(crate) mod help;
 pub(crate) mod manifest;
 pub(crate) mod missing;
 pub(crate) mod outboard;
-pub(crate) mod page;
 pub(crate) mod sum;
 pub(crate) mod tensors;

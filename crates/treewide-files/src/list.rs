@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `DIGEST  NAME` | [`write_plain`], `b3sum` | also `DIGEST *NAME` |
 //! | `BLAKE3 (NAME) = DIGEST` | [`write_tagged`], `b3sum --tag` | |
-//! | `{"path":"NAME","digest":"DIGEST","bytes":1,"error":null}` | [`json::write_digest`] | the only one for names that are not UTF-8 |
+//! | an object with `path` and `digest` | [`json::write_digest`] | the only one for names that are not UTF-8 |
 //!
 //! In the first two a backslash at the start of the line says that NAME has escapes, as described in
 //! [`name`](crate::name).

@@ -1,11 +1,13 @@
 //! The flag that says where results go.
 
+use crate::shell::descriptor::descriptor;
 use crate::shell::output::{Output, Prints};
 use crate::shell::progress::Progress;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Write to FILE instead of standard output, all at once when everything is done
@@ -32,8 +34,11 @@ pub(crate) struct OutputArgs {
 impl OutputArgs {
     /// The regular file that is written, also if it does not exist yet.
     pub(crate) fn file(&self) -> Option<&Path> {
-        let is_file =
-            |it: &&Path| *it != Path::new("-") && it.metadata().map_or(true, |it| it.is_file());
+        let is_file = |it: &&Path| {
+            *it != Path::new("-")
+                && it.metadata().map_or(true, |it| it.is_file())
+                && descriptor(it).is_none()
+        };
         self.output.as_deref().filter(is_file)
     }
 
@@ -42,23 +47,13 @@ impl OutputArgs {
         self.force
     }
 
-    /// Starts writing what must be no more readable than the inputs, as [`Output::open`] does.
-    pub(crate) fn open<'a>(
+    /// Starts writing, as [`Output::open`] does.
+    pub(crate) fn open(
         &self,
-        inputs: &[PathBuf],
+        files: (&[PathBuf], &[PathBuf]),
         prints: Prints,
-        progress: &'a Progress,
-    ) -> anyhow::Result<Output<'a>> {
-        Output::open(self.output.as_deref(), self.force, (inputs, inputs), prints, progress)
-    }
-
-    /// Starts writing digests, which may be more readable than the inputs.
-    pub(crate) fn open_digests<'a>(
-        &self,
-        inputs: &[PathBuf],
-        prints: Prints,
-        progress: &'a Progress,
-    ) -> anyhow::Result<Output<'a>> {
-        Output::open(self.output.as_deref(), self.force, (inputs, &[]), prints, progress)
+        progress: &Rc<Progress>,
+    ) -> anyhow::Result<Output> {
+        Output::open(self.output.as_deref(), self.force, files, prints, progress)
     }
 }

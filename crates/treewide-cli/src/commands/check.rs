@@ -4,29 +4,25 @@
 //! that verified nothing fails, whatever the reason.
 
 mod hint;
-pub(super) mod json;
 mod operands;
+pub(super) mod row;
 
 use self::hint::Clues;
-use self::json::json;
 use self::operands::{Counted, total_len};
 use crate::args::algorithm;
-use crate::args::color::ColorArgs;
 use crate::args::input::Input;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
+use crate::args::report::ReportArgs;
 use crate::commands::comparing::{self, EXIT};
 use crate::commands::help::Notes;
-use crate::shell::again::Again;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::Prints;
 use crate::shell::program::Program;
+use crate::shell::sheet::{Sheet, Summary};
 use crate::shell::stdin::{Stdin, is_stdin};
-use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
 use crate::shell::usage::wrong_value;
 use crate::shell::wording::count;
@@ -34,12 +30,14 @@ use anyhow::bail;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use treewide_digests::check::{Check, Event, Finding, ListEnd, Operands, Status, StoreTally};
 use treewide_digests::store::{KINDS, Kind, Store};
 use treewide_digests::{Algorithm, Reading};
 use treewide_files::check::Malformed;
+use treewide_files::list::json::Object;
 use treewide_files::list::{Lines, MAX_LINE};
-use treewide_files::name::{Listed, shown, shown_text};
+use treewide_files::name::{shown, shown_text};
 
 /// The number of malformed lines of a list that are shown without --warn: enough to see what is
 /// wrong, and not a screenful of them if the file is not a list.
@@ -94,9 +92,6 @@ pub(crate) struct CheckArgs {
     #[arg(short, long, help_heading = "Stores")]
     verbose: bool,
 
-    #[command(flatten)]
-    quiet: QuietArgs,
-
     /// Print nothing about files and lines; only the exit status says
     #[arg(long, help_heading = "Verdict")]
     status: bool,
@@ -142,25 +137,11 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     read: ReadArgs,
 
-    /// Write one JSON object a line: path, status, digest, expected, bytes, error, algorithm, by, expected_bytes
-    ///
-    /// `status` is "ok", "failed", "unreadable", "unverified" (there is no digest to verify the file by, or
-    /// no name to look for) or "missing" (with --ignore-missing, and in stores). `digest` is what was found and
-    /// `expected` what was listed. `algorithm` is null if none is known, and `by` says what named it: "tag", "option",
-    /// "list-name", "length" or "store". Lines about objects have `store`, the kind of store, and may have the status "skipped",
-    /// where `error` says why. Directories that are not stores, lists by which nothing was verified, and lists with a
-    /// line that makes the check fail are "unverified"; lists that cannot be read are "unreadable". With --quiet, lines for "ok" are left out.
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     #[command(flatten)]
-    color: ColorArgs,
+    report: ReportArgs,
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 fn kinds() -> impl TypedValueParser<Value = &'static Kind> {
@@ -175,9 +156,6 @@ impl CheckArgs {
     }
 
     fn check(&self, program: Program) -> anyhow::Result<Outcome> {
-        self.color.apply();
-        let progress = self.progress.start(!self.quiet.is_on());
-        let console = Console::new(program, &progress);
         let paths = if self.file.is_empty() { vec!["-".into()] } else { self.file.clone() };
         let is_of_lists =
             self.mode.is_chosen() || self.length.is_some() || self.algorithm.is_some();
@@ -188,56 +166,53 @@ impl CheckArgs {
                 "{what}, and {directory} is a directory; check it without them"
             )));
         }
-        let input = Input::new(&self.read, &self.mode, &progress)?;
-        let prints = match self.status || self.quiet.is_on() {
+        let prints = match self.status || self.report.quiet() {
             true => Prints::OnlyFailures,
             false => Prints::Always,
         };
-        let output = self.output.open(&paths, prints, &progress)?;
-        paths.iter().for_each(|list| say_if_cut(&console, list));
-        let (named, length) = (paths.clone(), self.length);
+        let sheet = self.report.begin(program, &self.output, &paths, prints)?;
+        let progress = Rc::clone(&sheet.progress);
+        let input = Input::new(&self.read, &self.mode, &progress)?;
+        paths.iter().for_each(|list| say_if_cut(&sheet.console, list));
+        let (named, length, first) = (paths.clone(), self.length, paths[0].clone());
         progress.show(move || total_len(&named, length));
         let check = self.how();
         let open = || Ok(Lines::new(input.stdin.claim("a list")?, true)?);
         let operands = Counted(Operands::new(check, paths).stdin(open), &progress);
-        let mut report = Report {
-            args: self,
-            console: &console,
-            stdin: &input.stdin,
-            output,
-            malformed: 0,
-            hidden: 0,
-            clues: Clues::default(),
-            again: Again::default(),
-        };
+        let (malformed, hidden, clues) = (0, 0, Clues::default());
+        let mut report =
+            Report { args: self, sheet, stdin: &input.stdin, malformed, hidden, clues };
         let mut results = check.results(input.run_without_streams(operands));
         for event in &mut results {
             report.event(event)?;
         }
-        let (total, clues, again) = (results.total(), report.clues, report.again);
-        report.output.finish()?;
-        progress.finish();
-        if !self.status && !self.json {
-            again.say(&console, "the problems again:");
-        }
-        let is_fine = total.is_good() && total.lines.malformed == 0;
-        let is_silent = self.status || self.quiet.is_on() && is_fine;
-        if total.has_lists() && !is_silent {
-            console.say(&total.to_string());
-        }
-        if total.is_nothing_known() && !self.status {
-            console.say("nothing was verified: no object can be checked");
-        }
-        if let Some(hint) = clues.hint(total, self.mode.others())
-            && !self.status
-        {
-            console.say(&hint);
-        }
-        Ok(match (total.is_certain(), total.differs()) {
+        let (total, Report { mut sheet, clues, .. }) = (results.total(), report);
+        let outcome = match (total.is_certain(), total.differs()) {
             (false, _) => Outcome::CannotTell,
             (true, true) => Outcome::SomeFailed,
             (true, false) => Outcome::Success,
-        })
+        };
+        let all = total.counts();
+        let mut counts: Vec<_> = Status::ALL.map(|it| (it.word(), all.of(it))).into();
+        counts.push(("malformed", all.malformed));
+        let text = if total.has_lists() { total.to_string() } else { String::new() };
+        let more = |object: &mut Object| {
+            object.raw("differs", total.differs()).raw("certain", total.is_certain());
+        };
+        let summary = Summary { path: &first, outcome, text, counts, more: &more };
+        if self.status {
+            return sheet.finish().map(|()| outcome);
+        }
+        sheet.close(&summary)?;
+        let is_fine = total.is_good() && all.malformed == 0;
+        if total.has_lists() && !(self.report.quiet() && is_fine) {
+            sheet.console.say(&summary.text);
+        }
+        if total.is_nothing_known() {
+            sheet.console.say("nothing was verified: no object can be checked");
+        }
+        clues.hint(total, self.mode.others()).iter().for_each(|it| sheet.console.say(it));
+        Ok(outcome)
     }
 
     fn how(&self) -> Check {
@@ -258,7 +233,7 @@ impl CheckArgs {
 }
 
 /// The index of a manifest knows which lines there were.
-fn say_if_cut(console: &Console<'_>, list: &Path) {
+fn say_if_cut(console: &Console, list: &Path) {
     let index = treewide_manifest::index_path(list);
     if index.is_file()
         && let Ok(manifest) = treewide_manifest::Manifest::open(list)
@@ -271,15 +246,13 @@ fn say_if_cut(console: &Console<'_>, list: &Path) {
 /// Writes the results.
 struct Report<'a> {
     args: &'a CheckArgs,
-    console: &'a Console<'a>,
+    sheet: Sheet,
     stdin: &'a Stdin,
-    output: Output<'a>,
     /// Malformed lines of the list whose files are being reported.
     malformed: u64,
     /// Those of them that were not shown.
     hidden: u64,
     clues: Clues,
-    again: Again,
 }
 
 impl Report<'_> {
@@ -288,19 +261,19 @@ impl Report<'_> {
             Event::Finding(finding) => {
                 // What was not read is not an input.
                 if finding.expected.is_some() || finding.store.is_none() {
-                    self.output.spare(&finding.path)?;
+                    self.sheet.output().spare(&finding.path)?;
                 }
-                self.finding(finding)
+                self.finding(&finding)
             }
             Event::Place(finding) => self.place(finding),
             Event::Malformed(list, line) => {
-                line.named.iter().try_for_each(|path| self.output.spare(path))?;
+                line.named.iter().try_for_each(|path| self.sheet.output().spare(path))?;
                 self.malformed(&list, &line)
             }
             Event::ListEnd(end) => self.end(&end),
             Event::Store(store) => self.store(&store),
             Event::StoreEnd(store) => self.end_store(&store),
-            Event::Pause => self.output.flush(),
+            Event::Pause => self.sheet.flush(),
             Event::Cancelled => bail!("cancelled before the end"),
         }
     }
@@ -313,9 +286,9 @@ impl Report<'_> {
         if !is_shown {
             self.hidden += 1;
         } else if !self.args.status {
-            self.output.flush()?;
+            self.sheet.flush()?;
             let cause = shown_text(&line.cause);
-            self.console.say(&format!("{}:{}: {cause}", shown(list), line.number));
+            self.sheet.console.say(&format!("{}:{}: {cause}", shown(list), line.number));
         }
         match line.has_digest || line.is_cut || self.args.strict {
             true => self.of_list(
@@ -329,30 +302,27 @@ impl Report<'_> {
 
     /// A record about a list, if it fails. A message has named it.
     fn of_list(&mut self, list: &Path, status: Status, cause: String) -> anyhow::Result<()> {
-        match self.args.json && !self.args.status {
-            true => self.json(&Finding::unread(list.to_owned(), status, cause, None)),
-            false => Ok(()),
-        }
+        self.json(&Finding::unread(list.to_owned(), status, cause, None), "list")
     }
 
     /// Every file of a list was reported.
     fn end(&mut self, end: &ListEnd) -> anyhow::Result<()> {
-        self.output.flush()?;
+        self.sheet.flush()?;
         self.malformed = 0;
         let hidden = std::mem::take(&mut self.hidden);
         let list = &end.list;
         if !self.args.status {
-            if !self.args.quiet.is_on() {
-                end.remarks().iter().for_each(|it| self.console.about(list, it));
+            if !self.args.report.quiet() {
+                end.remarks().iter().for_each(|it| self.sheet.console.about(list, it));
             }
             if end.end.is_ok() && hidden > 0 {
                 let more = count(hidden, "more malformed line");
-                self.console.about(list, format_args!("{more}; --warn shows all"));
+                self.sheet.console.about(list, format_args!("{more}; --warn shows all"));
             }
-            end.nothing_verified().iter().for_each(|it| self.console.about(list, it));
+            end.nothing_verified().iter().for_each(|it| self.sheet.console.about(list, it));
         }
         if let Err(cause) = &end.end {
-            self.console.about(list, cause);
+            self.sheet.console.about(list, cause);
             self.of_list(list, Status::Unreadable, cause.to_string())?;
         }
         if let Some(cause) = end.nothing_verified() {
@@ -365,28 +335,28 @@ impl Report<'_> {
     /// The next objects are in this store.
     fn store(&mut self, store: &Store) -> anyhow::Result<()> {
         let mut folders = store.links().into_iter().map(|(_, to)| to).chain([store.root.clone()]);
-        folders.try_for_each(|it| self.output.spare_below(it))
+        folders.try_for_each(|it| self.sheet.output().spare_below(it))
     }
 
     /// Every object of a store was reported.
     fn end_store(&mut self, store: &StoreTally) -> anyhow::Result<()> {
-        self.output.flush()?;
-        if self.args.status || self.args.quiet.is_on() && store.is_good() {
+        self.sheet.flush()?;
+        if self.args.status || self.args.report.quiet() && store.is_good() {
             return Ok(());
         }
-        self.console.say(&store.to_string());
+        self.sheet.console.say(&store.to_string());
         if let Some(advice) = store.advice() {
-            self.console.say(&advice);
+            self.sheet.console.say(&advice);
         } else if store.missing() > 0 {
             let what = "--ignore-missing leaves out what was never fetched";
-            self.console.about(&store.store.root, what);
+            self.sheet.console.about(&store.store.root, what);
         }
         Ok(())
     }
 
     /// A directory that was not checked. A message names it, and JSON has a line.
     fn place(&mut self, mut finding: Finding) -> anyhow::Result<()> {
-        self.output.flush()?;
+        self.sheet.flush()?;
         let is_searched = finding.status == Status::Unverified && self.args.store.is_none();
         if let Some(cause) = finding.cause.as_mut().filter(|_| is_searched)
             && !finding.path.join(".git").exists()
@@ -394,61 +364,46 @@ impl Report<'_> {
             *cause += "; `treewide sum -r` makes a list of it";
             *cause += if self.args.recursive { "" } else { ", and -r looks for stores below it" };
         }
-        self.console.about(&finding.path, finding.cause.as_deref().unwrap_or_default());
-        match self.args.json && !self.args.status {
-            true => self.json(&finding),
+        self.sheet.console.about(&finding.path, finding.cause.as_deref().unwrap_or_default());
+        self.json(&finding, "directory")
+    }
+
+    /// A row that only programs need.
+    fn json(&mut self, finding: &Finding, kind: &str) -> anyhow::Result<()> {
+        match self.args.report.json() && !self.args.status {
+            true => row::write(&mut self.sheet, finding, kind, (Tone::Unknown, "")),
             false => Ok(()),
         }
     }
 
-    fn json(&mut self, finding: &Finding) -> anyhow::Result<()> {
-        let line = json(finding);
-        self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))
-    }
-
-    /// Writes the line about a listed file, or about something in a store, if there is something to say.
-    fn finding(&mut self, finding: Finding) -> anyhow::Result<()> {
+    /// Writes the row about a listed file, or about something in a store, if there is something to say.
+    fn finding(&mut self, finding: &Finding) -> anyhow::Result<()> {
         let (args, is_of_list) = (self.args, finding.store.is_none());
         if is_of_list {
-            self.clues.add(&finding);
+            self.clues.add(finding);
             if is_stdin(&finding.path) && finding.bytes.is_some() {
                 // A second reading would find nothing, and blame the list.
                 let _ = self.stdin.claim("an earlier `-`");
             }
         }
         let is_silent = match finding.status {
-            Status::Ok if is_of_list => args.quiet.is_on(),
+            Status::Ok if is_of_list => args.report.quiet(),
             Status::Ok => !args.verbose,
-            Status::Skipped => args.quiet.is_on() && !args.strict,
+            Status::Skipped => args.report.quiet() && !args.strict,
             _ => false,
         };
         if args.status || is_silent {
             return Ok(());
         }
-        if args.json {
-            return self.json(&finding);
-        }
         let word = match finding.status {
             Status::Ok => (Tone::Good, "OK"),
             Status::Failed => (Tone::Bad, "FAILED"),
             Status::Unreadable | Status::Unverified => (Tone::Unknown, "FAILED"),
-            Status::Missing if args.ignore_missing => return Ok(()),
+            Status::Missing if args.ignore_missing && !args.report.json() => return Ok(()),
             Status::Missing => (Tone::Bad, "MISSING"),
-            Status::Skipped => (Tone::Unknown, "skipped"),
+            Status::Skipped if args.strict => (Tone::Unknown, "skipped"),
+            Status::Skipped => (Tone::Moved, "skipped"),
         };
-        let is_fine = match finding.status {
-            Status::Ok => true,
-            Status::Skipped => !args.strict,
-            _ => false,
-        };
-        // Causes quote lists, and names that are in stores. What is known of a listed file that is OK was in the list.
-        let cause = finding.cause.filter(|_| !is_of_list || finding.status != Status::Ok);
-        let cause = cause.map_or_else(String::new, |it| format!(" ({})", shown_text(&it)));
-        let name = format!("{}: ", Listed::new(&finding.path));
-        match is_fine {
-            true => self.again.line(),
-            false => self.again.problem(|| format!("{name}{}{cause}", word.1)),
-        }
-        self.output.verdict(&name, word, &cause)
+        row::write(&mut self.sheet, finding, if is_of_list { "file" } else { "object" }, word)
     }
 }

@@ -3,13 +3,10 @@
 use crate::commands::manifest::root::ENDING;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, spare_below};
-use crate::shell::terminal::Form;
+use crate::shell::output::spare_below;
 use crate::shell::wording::count;
 use indicatif::HumanBytes;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use treewide_files::list::json::Object;
 use treewide_files::name::{os_path, shown};
 use treewide_manifest::found::Root;
 use treewide_manifest::machine::Places;
@@ -60,42 +57,9 @@ pub(crate) fn line(roots: &[Root], root: usize, name: &[u8], path: Option<PathBu
     })
 }
 
-/// Writes an answer: as JSON, as paths with zero bytes, or as text.
-pub(crate) fn write(
-    output: &mut Output<'_>,
-    (is_json, is_null): (bool, bool),
-    json: impl FnOnce() -> String,
-    null: impl FnOnce() -> Vec<u8>,
-    text: impl FnOnce() -> String,
-) -> anyhow::Result<()> {
-    let (form, bytes) = match (is_json, is_null) {
-        (true, _) => (Form::Json, json().into_bytes()),
-        (_, true) => (Form::Raw, null()),
-        _ => (Form::Lines, text().into_bytes()),
-    };
-    output.record(form, |to| to.write_all(&bytes))
-}
-
-/// One object with these numbers.
-pub(crate) fn numbers(all: &[(&str, u64)]) -> String {
-    let mut object = Object::new();
-    for (key, number) in all {
-        object.number(key, *number);
-    }
-    object.finish()
-}
-
-/// Adds a value, or `null`.
-pub(crate) fn known(object: &mut Object, key: &str, value: Option<impl Display>) {
-    match value {
-        Some(value) => object.raw(key, value),
-        None => object.null(key),
-    };
-}
-
 /// Reports what could not be read.
 pub(crate) fn unreadable<'a>(
-    console: &Console<'_>,
+    console: &Console,
     failed: impl Iterator<Item = (&'a Path, &'a str)>,
 ) -> Outcome {
     failed.fold(Outcome::Success, |_, (path, cause)| {

@@ -1,27 +1,25 @@
 //! `treewide dupes`: which files and folders are there more than once?
 
 mod fclones;
-mod html;
 
-use self::html::Html;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
+use crate::args::report::ReportArgs;
 use crate::commands::comparing::run;
-use crate::commands::contents::{self, UNDETERMINED, known};
+use crate::commands::contents::{self, UNDETERMINED};
 use crate::commands::help::Notes;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
+use crate::shell::sheet::{Row, Sheet, Summary, Text};
 use crate::shell::terminal::Form;
+use crate::shell::tone::Tone;
 use crate::shell::wording::count;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::path::PathBuf;
 use treewide_files::digest::hex;
-use treewide_files::list::json::{Object, quoted};
+use treewide_files::list::json::Object;
 use treewide_files::name::Listed;
 use treewide_manifest::found::{Found, Group, Kind, Member, Root};
 use treewide_manifest::{Dupes, Evidence};
@@ -84,43 +82,32 @@ pub(crate) struct DupesArgs {
     #[arg(default_missing_value = "metadata", value_parser = ["metadata", "read"])]
     verify: Option<String>,
 
-    /// Write one JSON object a line: kind, digest, size, files, percent, reclaimable, members; and one that counts
-    ///
-    /// `link_of` of a member is an earlier member that is the same file; `here` is false where the path is only what a list
-    /// says. Similar folders have no digest and no files; size is
-    /// then what they share, and percent is that of the larger one.
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["null", "fclones"])]
-    json: bool,
-
     /// Write paths alone, each with a zero byte after it, and one more after each group
     ///
     /// Those of folders end in `/`. Files of lists are verified, by metadata if --verify does not say more.
-    #[arg(short = '0', long, help_heading = "Output", conflicts_with_all = ["fclones", "similar"])]
+    #[arg(short = '0', long, help_heading = "Output", conflicts_with_all = ["fclones", "similar", "json"])]
     null: bool,
 
     /// Write a report that `fclones remove`, `link` and `dedupe` read
     ///
     /// It lists files, not folders. Files of lists are verified, by metadata if --verify does not say more. Its time is when
     /// the walk for the oldest manifest began, so that fclones leaves files alone that were written to since.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
     fclones: bool,
 
-    /// Also write a page for a browser, with the first 10,000 groups as bars
+    /// Also write a page for a browser, with groups as bars
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
     #[arg(conflicts_with = "fclones")]
     html: Option<PathBuf>,
 
     #[command(flatten)]
-    quiet: QuietArgs,
+    report: ReportArgs,
 
     #[command(flatten)]
     read: ReadArgs,
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 impl DupesArgs {
@@ -134,16 +121,12 @@ impl DupesArgs {
             self.root.as_ref(),
             &[self.output.file(), self.html.as_deref()],
         )?;
-        let progress = self.progress.start(!self.quiet.is_on());
-        let console = Console::new(program, &progress);
         let inputs = contents::lists(&self.operands);
-        let mut output = self.output.open(&inputs, Prints::Always, &progress)?;
-        progress.show(|| None);
+        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::Always)?;
+        sheet.with_page(self.html.as_deref(), &self.output, &inputs)?;
+        sheet.progress.show(|| None);
         let begun = std::time::SystemTime::now();
-        let options = self.read.plain_options(progress.hears());
-        let force = self.output.force();
-        let page = |path: &PathBuf| Html::open((path, force), &self.operands, &inputs, &progress);
-        let mut page = self.html.as_ref().map(page).transpose()?;
+        let options = self.read.plain_options(sheet.progress.hears());
         let dupes = Dupes::new().empty(self.empty).ignore_names(self.ignore_names);
         let dupes = self.root.iter().fold(dupes, Dupes::root);
         let dupes = dupes.similar(self.similar.unwrap_or(0)).verify(match self.verify.as_deref() {
@@ -152,26 +135,27 @@ impl DupesArgs {
             None if self.verifies() => Evidence::Metadata,
             None => Evidence::Claimed,
         });
-        let found = dupes.folders(!self.fclones).run(&self.operands, &options)?;
-        progress.finish();
-        let mut outcome = contents::unreadable(&console, found.unreadable());
+        let mut found = dupes.folders(!self.fclones).run(&self.operands, &options)?;
+        sheet.progress.finish();
+        let mut outcome = contents::unreadable(&sheet.console, found.unreadable());
         for (path, cause) in found.changed() {
-            console.about(path, cause);
+            sheet.console.about(path, cause);
             if outcome == Outcome::Success {
                 outcome = Outcome::SomeFailed;
             }
         }
-        let summary = self.summary(&found);
-        let end = self.json.then(|| summary_json(&found));
-        match self.fclones {
-            true => fclones::write(found, begun, &mut output)?,
-            false => self.groups(found, &mut output, page.as_mut())?,
+        let (text, counts) = (self.summary(&found), counts(&found));
+        if self.fclones {
+            fclones::write(found, begun, sheet.output())?;
+        } else {
+            while let Some(group) = found.next() {
+                self.group(&mut sheet, &found, &group?)?;
+            }
         }
-        end.map_or(Ok(()), |end| output.record(Form::Json, |to| to.write_all(end.as_bytes())))?;
-        output.finish()?;
-        page.map_or(Ok(()), |page| page.finish(&summary))?;
-        if !self.quiet.is_on() {
-            console.say(&summary);
+        let summary = Summary { path: &self.operands[0], outcome, text, counts, more: &|_| {} };
+        sheet.close(&summary)?;
+        if !self.report.quiet() {
+            sheet.console.say(&summary.text);
         }
         Ok(outcome)
     }
@@ -222,58 +206,58 @@ impl DupesArgs {
         text + &format!(", {changed} {are} not as recorded")
     }
 
-    fn groups(
-        &self,
-        mut found: Found,
-        output: &mut Output<'_>,
-        mut page: Option<&mut Html<'_>>,
-    ) -> anyhow::Result<()> {
-        while let Some(group) = found.next() {
-            let group = group?;
-            spare(&found, &group, output)?;
-            if let Some(page) = &mut page {
-                page.add(&found, &group);
-            }
-            let null = || {
-                let paths = group.members.iter().map(|it| ended(path(&found, it), &group));
-                let paths = paths.map(|it| it.into_os_string().into_encoded_bytes());
-                paths.chain([Vec::new()]).flat_map(|it| [it, vec![0]].concat()).collect()
-            };
-            let forms = (self.json, self.null);
-            let json = || self.json(&found, &group);
-            contents::write(output, forms, json, null, || text(&found, &group))?;
+    fn group(&self, sheet: &mut Sheet, found: &Found, group: &Group) -> anyhow::Result<()> {
+        spare(found, group, sheet.output())?;
+        if self.null {
+            let paths = group.members.iter().map(|it| ended(path(found, it), group));
+            let paths = paths.map(|it| it.into_os_string().into_encoded_bytes());
+            let all: Vec<u8> =
+                paths.chain([Vec::new()]).flat_map(|it| [it, vec![0]].concat()).collect();
+            return sheet.output().record(Form::Raw, |to| to.write_all(&all));
         }
-        Ok(())
+        let (verdict, percent) = match group.kind {
+            Kind::Similar(percent) => ("similar", Some(u64::from(percent))),
+            Kind::Files | Kind::Folders => ("duplicate", None),
+        };
+        let kind = if group.kind == Kind::Files { "file" } else { "directory" };
+        let known = group.members.iter().filter_map(|it| it.evidence);
+        // As much as is known of all.
+        let weakest = known.max_by_key(|it| Evidence::ALL.iter().position(|other| other == it));
+        let more = |object: &mut Object| {
+            object.string_or_null("digest", group.digest.map(|it| hex(&it)).as_deref());
+            object.number_or_null("files", percent.is_none().then_some(group.files));
+            object.number_or_null("percent", percent);
+            object.number_or_null("reclaimable", group.reclaimable);
+            let members = group.members.iter().map(|it| self.member(found, group, it));
+            object.list("members", &members.collect::<Vec<_>>());
+        };
+        let text = || (text(found, group), String::new(), String::new());
+        sheet.row(&Row {
+            bytes: group.size,
+            evidence: weakest.map(Evidence::word),
+            detail: heading(group),
+            more: &more,
+            text: Text::Parts(&text),
+            ..Row::new(&path(found, &group.members[0]), verdict, kind, Tone::Moved)
+        })
     }
 
-    fn json(&self, found: &Found, group: &Group) -> String {
-        let mut object = Object::new();
-        object.string("kind", group.kind.word());
-        known(&mut object, "digest", group.digest.map(|it| quoted(&hex(&it))));
-        known(&mut object, "size", group.size);
-        let percent = if let Kind::Similar(percent) = group.kind { Some(percent) } else { None };
-        known(&mut object, "files", percent.is_none().then_some(group.files));
-        known(&mut object, "percent", percent);
-        known(&mut object, "reclaimable", group.reclaimable);
-        let members = group.members.iter().map(|member| {
-            let mut object = Object::about(&path(found, member));
-            let root = &found.roots()[member.root];
-            object.path("operand", root.path());
-            object.raw("here", self.knows_paths(root));
-            known(&mut object, "evidence", member.evidence.map(|it| quoted(it.word())));
-            match member.link_of {
-                Some(first) => object.path("link_of", &path(found, &group.members[first])),
-                None => object.null("link_of"),
-            };
-            object.finish().trim_end().to_owned()
-        });
-        object.list("members", &members.collect::<Vec<_>>());
-        object.finish()
+    fn member(&self, found: &Found, group: &Group, member: &Member) -> String {
+        let mut object = Object::about(&path(found, member));
+        let root = &found.roots()[member.root];
+        object.path("operand", root.path());
+        object.raw("here", self.knows_paths(root));
+        object.string_or_null("evidence", member.evidence.map(Evidence::word));
+        match member.link_of {
+            Some(first) => object.path("link_of", &path(found, &group.members[first])),
+            None => object.null("link_of"),
+        };
+        object.finish().trim_end().to_owned()
     }
 }
 
 /// An error if the report would replace a file that it names, such as one that a list names here.
-fn spare(found: &Found, group: &Group, output: &Output<'_>) -> anyhow::Result<()> {
+fn spare(found: &Found, group: &Group, output: &Output) -> anyhow::Result<()> {
     let mut paths = group.members.iter().filter_map(|member| found.path(member));
     paths.try_for_each(|path| output.spare(&path))
 }
@@ -318,14 +302,13 @@ fn heading(group: &Group) -> String {
 
 /// The heading, and a line for each member.
 fn text(found: &Found, group: &Group) -> String {
-    let mut text = heading(group) + "\n";
+    let mut text = heading(group);
     for member in &group.members {
-        text += &format!("  {}", Listed::new(&line(found, group, member)));
+        text += &format!("\n  {}", Listed::new(&line(found, group, member)));
         if let Some(first) = member.link_of {
             let first = line(found, group, &group.members[first]);
             text += &format!("  (another name of {})", Listed::new(&first));
         }
-        text.push('\n');
     }
     text
 }
@@ -336,9 +319,9 @@ fn percent(text: &str) -> Result<u8, String> {
     number.ok_or_else(|| "expected a percentage from 1 to 100, such as 80%".into())
 }
 
-fn summary_json(found: &Found) -> String {
+fn counts(found: &Found) -> Vec<(&'static str, u64)> {
     let (totals, (files, bytes)) = (found.totals(), found.read());
-    contents::numbers(&[
+    vec![
         ("file_groups", totals.files),
         ("folder_groups", totals.folders),
         ("similar", totals.similar),
@@ -351,5 +334,5 @@ fn summary_json(found: &Found) -> String {
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),
         ("changed", found.changed().count() as u64),
-    ])
+    ]
 }

@@ -5,7 +5,6 @@
 mod against;
 mod also;
 pub(crate) mod compare;
-pub(crate) mod html;
 pub(crate) mod make;
 mod report;
 pub(crate) mod root;

@@ -1,26 +1,25 @@
 //! `treewide missing`: which files of one place are in no other?
 
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
+use crate::args::report::ReportArgs;
 use crate::commands::comparing::run;
-use crate::commands::contents::{self, UNDETERMINED, known};
+use crate::commands::contents::{self, UNDETERMINED};
 use crate::commands::help::Notes;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::Prints;
 use crate::shell::program::Program;
-use crate::shell::terminal::Form;
+use crate::shell::sheet::{Row, Summary, Text};
+use crate::shell::tone::Tone;
 use crate::shell::wording::count;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::path::PathBuf;
 use treewide_files::digest::hex;
-use treewide_files::list::json::{Object, quoted};
+use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown};
 use treewide_manifest::Missing;
-use treewide_manifest::found::{Lost, MissingFiles};
+use treewide_manifest::found::MissingFiles;
 
 pub(crate) const NOTES: Notes = Notes {
     exit: &[
@@ -65,25 +64,18 @@ pub(crate) struct MissingArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Coverage")]
     root: Option<PathBuf>,
 
-    /// Write one JSON object a line: path, digest, size, evidence; and one that counts
-    #[arg(long, help_heading = "Output", conflicts_with = "null")]
-    json: bool,
-
     /// Write a zero byte after each path, and no escapes
-    #[arg(short = '0', long, help_heading = "Output")]
+    #[arg(short = '0', long, help_heading = "Output", conflicts_with = "json")]
     null: bool,
 
     #[command(flatten)]
-    quiet: QuietArgs,
+    report: ReportArgs,
 
     #[command(flatten)]
     read: ReadArgs,
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 impl MissingArgs {
@@ -94,45 +86,46 @@ impl MissingArgs {
     fn find(&self, program: Program) -> anyhow::Result<Outcome> {
         let operands: Vec<_> = [&self.first].into_iter().chain(&self.others).cloned().collect();
         contents::spare(&operands, self.root.as_ref(), &[self.output.file()])?;
-        let progress = self.progress.start(!self.quiet.is_on());
-        let console = Console::new(program, &progress);
         let inputs = contents::lists(&operands);
-        let mut output = self.output.open(&inputs, Prints::Always, &progress)?;
-        progress.show(|| None);
-        let options = self.read.plain_options(progress.hears());
+        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::Always)?;
+        if self.null {
+            sheet.as_paths();
+        }
+        sheet.progress.show(|| None);
+        let options = self.read.plain_options(sheet.progress.hears());
         let missing = self.root.iter().fold(Missing::new().names(self.names), Missing::root);
         let mut found = missing.run(&self.first, &self.others, &options)?;
-        progress.finish();
-        let outcome = contents::unreadable(&console, found.unreadable());
+        sheet.progress.finish();
+        let unreadable = contents::unreadable(&sheet.console, found.unreadable());
         while let Some(lost) = found.next() {
             let lost = lost?;
             let here = found.path(&lost);
-            here.iter().try_for_each(|path| output.spare(path))?;
+            here.iter().try_for_each(|path| sheet.output().spare(path))?;
             let path = here.unwrap_or_else(|| contents::bare(&lost.name));
-            let null = || [path.as_os_str().as_encoded_bytes(), b"\0"].concat();
-            let text = || format!("{}\n", Listed::new(&path));
-            let forms = (self.json, self.null);
-            contents::write(&mut output, forms, || json(&path, &lost), null, text)?;
+            let digest = lost.digest.map(|it| hex(&it));
+            let more = |object: &mut Object| {
+                object.string_or_null("digest", digest.as_deref());
+            };
+            let text = || (Listed::new(&path).to_string(), String::new(), String::new());
+            sheet.row(&Row {
+                bytes: lost.size,
+                evidence: Some(lost.evidence.word()),
+                more: &more,
+                text: Text::Parts(&text),
+                ..Row::new(&path, "missing", "file", Tone::Moved)
+            })?;
         }
-        if self.json {
-            let line = summary_json(&found);
-            output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
+        let outcome = match unreadable {
+            Outcome::Success => Outcome::of(found.totals().missing),
+            unreadable => unreadable,
+        };
+        let (text, counts) = (summary(&found), counts(&found));
+        sheet.close(&Summary { path: &self.first, outcome, text, counts, more: &|_| {} })?;
+        if !self.report.quiet() {
+            sheet.console.say(&summary(&found));
         }
-        output.finish()?;
-        if !self.quiet.is_on() {
-            console.say(&summary(&found));
-        }
-        let missing = found.totals().missing;
-        Ok(if outcome == Outcome::Success { Outcome::of(missing) } else { outcome })
+        Ok(outcome)
     }
-}
-
-fn json(path: &std::path::Path, lost: &Lost) -> String {
-    let mut object = Object::about(path);
-    known(&mut object, "digest", lost.digest.map(|it| quoted(&hex(&it))));
-    known(&mut object, "size", lost.size);
-    object.string("evidence", lost.evidence.word());
-    object.finish()
 }
 
 fn summary(found: &MissingFiles) -> String {
@@ -158,17 +151,17 @@ fn summary(found: &MissingFiles) -> String {
     text + "; " + &contents::known_by(found.roots(), found.read())
 }
 
-fn summary_json(found: &MissingFiles) -> String {
+fn counts(found: &MissingFiles) -> Vec<(&'static str, u64)> {
     let (totals, (files, bytes)) = (found.totals(), found.read());
-    contents::numbers(&[
+    vec![
         ("files", totals.files),
         ("missing", totals.missing),
-        ("bytes", totals.bytes),
+        ("bytes_missing", totals.bytes),
         ("unknown", totals.unknown),
         ("not_counted", totals.own),
         ("unnumbered", totals.unnumbered),
         ("files_read", files),
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),
-    ])
+    ]
 }

@@ -17,7 +17,12 @@ mod verify;
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
 use crate::shell::program::Program;
+use crate::shell::sheet::{Row, Sheet, Text};
+use crate::shell::tone::Tone;
 use clap::{Args, Subcommand};
+use std::ops::Range;
+use std::path::Path;
+use treewide_files::list::json::Object;
 
 const NOTES: Notes = Notes {
     exit: &[
@@ -82,4 +87,26 @@ impl OutboardArgs {
             Command::Unslice(args) => args.run(),
         }
     }
+}
+
+/// Writes what was found of a range of the file at `path`.
+fn row(
+    sheet: &mut Sheet,
+    path: &Path,
+    (tone, word): (Tone, &str),
+    range: &Range<u64>,
+) -> anyhow::Result<()> {
+    let Range { start, end } = *range;
+    let more = |object: &mut Object| {
+        object.number("start", start).number("end", end);
+    };
+    let text =
+        || (String::new(), format!("{:<8}", word.to_uppercase()), format!(" {start}..{end}"));
+    sheet.row(&Row {
+        bytes: Some(end - start),
+        evidence: Some("read"),
+        more: &more,
+        text: Text::Parts(&text),
+        ..Row::new(path, word, "range", tone)
+    })
 }

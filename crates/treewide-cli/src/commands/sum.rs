@@ -7,17 +7,16 @@ use crate::args::device::DeviceArgs;
 use crate::args::input::{Input, task};
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
+use crate::args::report::ReportArgs;
 use crate::args::walk::WalkArgs;
 use crate::commands::help::Notes;
 use crate::shell::again::Again;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, Written, WrittenAs, spare_below};
+use crate::shell::output::{Prints, Written, WrittenAs, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
+use crate::shell::sheet::Sheet;
 use crate::shell::stdin::is_stdin;
 use crate::shell::terminal::Form;
 use crate::shell::usage;
@@ -26,6 +25,7 @@ use anyhow::bail;
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use treewide_digests::{Algorithm, Wanted};
 use treewide_files::digest::{self, Extent};
 use treewide_files::list::{self, json};
@@ -112,13 +112,13 @@ pub(crate) struct SumArgs {
     device: DeviceArgs,
 
     /// Omit file names in the output
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
     no_names: bool,
 
     /// Write raw output bytes to standard output, rather than hex
     ///
     /// --no-names is implied. In this case, only a single input is allowed.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
     raw: bool,
 
     /// Find the digests of another algorithm, such as sha256, sha512, md5, blake2b-256, sha3-256, xet
@@ -131,25 +131,14 @@ pub(crate) struct SumArgs {
     algorithm: Option<Algorithm>,
 
     /// Output BSD-style checksums: BLAKE3 (FILE) = DIGEST
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
     tag: bool,
-
-    /// Write one JSON object a line: path, digest, bytes, error
-    ///
-    /// Either `error` is null, or `digest` and `bytes` are null and `error` says why. If the path is not
-    /// valid UTF-8, `path` has U+FFFD in place of the bytes that are not, and `path_hex` has all its bytes
-    /// in hex. `treewide check` also reads these lines.
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["tag", "raw", "no_names"])]
-    json: bool,
 
     #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
-    progress: ProgressArgs,
-
-    #[command(flatten)]
-    quiet: QuietArgs,
+    report: ReportArgs,
 
     /// Read digests from the FILEs and check them, exactly as b3sum does
     ///
@@ -170,51 +159,46 @@ impl SumArgs {
         }
         let extent = Extent::new(self.seek, self.length)
             .map_err(|cause| usage::wrong_value(format_args!("--{cause}")))?;
-        let progress = self.progress.start(!self.quiet.is_on());
-        let console = Console::new(program, &progress);
+        let operands = self.operands();
+        let quiet = self.report.quiet();
+        let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
+        if let (true, Some(file)) = (self.walk.recursive(), self.output.file()) {
+            spare_below(file, &operands)?;
+        }
+        let mut sheet = self.report.begin_from(program, &self.output, (&operands, &[]), prints)?;
+        let progress = Rc::clone(&sheet.progress);
         let mut input = Input::new(&self.read, &self.mode, &progress)?.mapping(!self.no_mmap);
         // Devices find BLAKE3 digests alone.
         if self.algorithm.is_none() {
             input.set_device(self.device.open(input.mode())?);
         }
-        let operands = self.operands();
-        let quiet = self.quiet.is_on();
-        let prints = if self.check && quiet { Prints::OnlyFailures } else { Prints::Always };
-        if let (true, Some(file)) = (self.walk.recursive(), self.output.file()) {
-            spare_below(file, &operands)?;
-        }
-        let output = self.output.open_digests(&operands, prints, &progress)?;
-        if self.raw && operands.iter().any(|path| output.written().is_standard_output(path)) {
+        let written = sheet.output().written();
+        if self.raw && operands.iter().any(|path| written.is_standard_output(path)) {
             bail!("{}: {OUTPUT_IS_HERE}", shown(&operands[0]));
         }
         let are_few = operands.len() <= LOOKED_AT && !self.check;
         let named = are_few.then(|| operands.clone());
         progress.show(move || total_len(&named?));
         let failures = if self.check {
-            check::run(&input, &console, output, operands, self.seek, quiet)?
+            check::run(&input, &mut sheet, operands, self.seek, quiet)?
         } else {
-            let (written, operands) = (output.written(), operands.into_iter());
-            let (walk_args, progress) = (&self.walk, &progress);
-            let walk = None;
-            let algorithm = self.algorithm;
             let found = Operands {
                 program,
-                walk_args,
+                walk_args: &self.walk,
                 extent,
-                algorithm,
+                algorithm: self.algorithm,
                 written,
-                operands,
-                progress,
-                walk,
+                operands: operands.into_iter(),
+                progress: &progress,
+                walk: None,
             };
-            let tally = Tally::default();
-            let mut report = Report { args: self, console: &console, output, tally };
+            let mut report = Report { args: self, sheet: &mut sheet, tally: Tally::default() };
             for event in input.run(found) {
                 report.event(event)?;
             }
-            report.finish()?
+            report.finish()
         };
-        progress.finish();
+        sheet.finish()?;
         Ok(Outcome::of(failures))
     }
 
@@ -326,8 +310,7 @@ impl Source for Operands<'_> {
 /// Writes the results.
 struct Report<'a> {
     args: &'a SumArgs,
-    console: &'a Console<'a>,
-    output: Output<'a>,
+    sheet: &'a mut Sheet,
     tally: Tally,
 }
 
@@ -342,7 +325,7 @@ impl Report<'_> {
                     _ => self.line(&file.path, hashed),
                 }
             }
-            Event::File(file, Err(error)) if self.console.program().speaks_as_b3sum() => {
+            Event::File(file, Err(error)) if self.sheet.console.program().speaks_as_b3sum() => {
                 self.failed(&file.path, &cause(Program::B3sum, &error))
             }
             Event::File(file, Err(error)) => {
@@ -352,15 +335,15 @@ impl Report<'_> {
                 self.tally.links += 1;
                 Ok(())
             }
-            Event::Note(Note::Skipped(..)) if self.args.quiet.is_on() => Ok(()),
+            Event::Note(Note::Skipped(..)) if self.args.report.quiet() => Ok(()),
             Event::Note(Note::Skipped(path, why)) => {
                 self.say(&path, format_args!("skipped: {why}"))
             }
             Event::Note(Note::Failed(error)) => {
-                let cause = cause(self.console.program(), error.kind());
+                let cause = cause(self.sheet.console.program(), error.kind());
                 self.failed(error.path(), &cause)
             }
-            Event::Pause => self.output.flush(),
+            Event::Pause => self.sheet.flush(),
             Event::Cancelled => bail!("cancelled before the end"),
         }
     }
@@ -370,22 +353,23 @@ impl Report<'_> {
         let Hashed { digest, bytes, .. } = hashed;
         let args = self.args;
         if args.raw {
-            return self.output.record(Form::Raw, |to| digest.write_raw(to));
+            return self.sheet.output().record(Form::Raw, |to| digest.write_raw(to));
         }
-        if args.json {
+        if args.report.json() {
             return self
-                .output
+                .sheet
+                .output()
                 .record(Form::Json, |to| json::write_digest(to, path, digest, bytes));
         }
         if args.no_names {
-            return self.output.record(Form::Lines, |to| {
+            return self.sheet.output().record(Form::Lines, |to| {
                 digest.write_hex(to)?;
                 to.write_all(b"\n")
             });
         }
         let name = Listed::new(path);
         self.tally.ambiguous_names += u64::from(name.is_ambiguous());
-        self.output.record(Form::Lines, |to| {
+        self.sheet.output().record(Form::Lines, |to| {
             if args.tag {
                 list::write_tagged(to, &name, digest)
             } else {
@@ -403,7 +387,7 @@ impl Report<'_> {
             false => format!("{}{tag} ({}) = {digest}\n", name.mark(), name.text()),
         };
         self.tally.ambiguous_names += u64::from(!self.args.no_names && name.is_ambiguous());
-        self.output.record(Form::Lines, |to| to.write_all(line.as_bytes()))
+        self.sheet.output().record(Form::Lines, |to| to.write_all(line.as_bytes()))
     }
 
     /// One input could not be hashed; say so and continue.
@@ -412,46 +396,42 @@ impl Report<'_> {
         self.tally.failures += 1;
         self.tally.again.problem(|| format!("{}: {cause}", shown(path)));
         self.say(path, cause)?;
-        if self.args.json {
-            self.output.record(Form::Json, |to| json::write_error(to, path, cause))?;
+        if self.args.report.json() {
+            self.sheet.output().record(Form::Json, |to| json::write_error(to, path, cause))?;
         }
         Ok(())
     }
 
     /// Say something about a file, after the lines of the files before it.
     fn say(&mut self, path: &Path, what: impl std::fmt::Display) -> anyhow::Result<()> {
-        self.output.flush()?;
-        self.console.about(path, what);
+        self.sheet.flush()?;
+        self.sheet.console.about(path, what);
         Ok(())
     }
 
-    /// Print the notes at the end, and let the output appear; return the number of failures.
-    fn finish(self) -> anyhow::Result<u64> {
-        if !self.args.quiet.is_on() {
-            self.sum_up();
-        }
-        self.output.finish()?;
-        Ok(self.tally.failures)
-    }
-
-    fn sum_up(&self) {
+    /// Print the notes at the end; return the number of failures.
+    fn finish(&self) -> u64 {
         let tally = &self.tally;
-        if !self.console.program().speaks_as_b3sum() {
+        if self.args.report.quiet() {
+            return tally.failures;
+        }
+        if !self.sheet.console.program().speaks_as_b3sum() {
             let files = count(tally.files, "file");
             let title = format!("{} of {files} could not be hashed:", tally.failures);
-            tally.again.say(self.console, &title);
+            tally.again.say(&self.sheet.console, &title);
         }
         if tally.links > 0 {
             let links = count(tally.links, "symbolic link");
-            self.console.say(&format!("{links} not followed; --follow follows them"));
+            self.sheet.console.say(&format!("{links} not followed; --follow follows them"));
         }
-        if tally.ambiguous_names > 0 && !self.console.program().speaks_as_b3sum() {
+        if tally.ambiguous_names > 0 && !self.sheet.console.program().speaks_as_b3sum() {
             let names = count(tally.ambiguous_names, "name");
-            self.console.say(&format!(
+            self.sheet.console.say(&format!(
                 "warning: {names} not valid UTF-8 and written with U+FFFD, so the list cannot be \
                  checked there; --json keeps every name"
             ));
         }
+        tally.failures
     }
 }
 

@@ -2,19 +2,16 @@
 
 mod lines;
 
-use self::lines::Lines;
-use crate::args::color::ColorArgs;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
+use crate::args::report::ReportArgs;
 use crate::args::threads::{Team, ThreadsArgs};
 use crate::commands::comparing;
 use crate::commands::help::Notes;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints, spare_below};
+use crate::shell::output::{Prints, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
+use crate::shell::sheet::{Sheet, Summary};
 use crate::shell::usage;
 use crate::shell::wording::count;
 use anyhow::bail;
@@ -23,7 +20,9 @@ use indicatif::HumanBytes;
 use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use treewide::Hash;
+use treewide_files::list::json::Object;
 use treewide_files::name::{shown, shown_text};
 use treewide_tensors::{
     Comparison, Model, Options, Tensor, Tensors, Verdict, compare, list, rows, strip,
@@ -80,24 +79,14 @@ pub(crate) struct TensorsArgs {
     #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint, help_heading = "Verdict")]
     expect: Option<Hash>,
 
-    /// Write one JSON object a line; the last has the fingerprint, or counts what differs
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     #[command(flatten)]
-    quiet: QuietArgs,
-
-    #[command(flatten)]
-    color: ColorArgs,
+    report: ReportArgs,
 
     #[command(flatten)]
     threads: ThreadsArgs,
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 fn prefix(text: &str) -> Result<String, &'static str> {
@@ -140,9 +129,6 @@ impl TensorsArgs {
     }
 
     fn tensors(&self, program: Program) -> anyhow::Result<Outcome> {
-        self.color.apply();
-        let progress = self.progress.start(!self.quiet.is_on());
-        let console = Console::new(program, &progress);
         let old = Side::open(&self.old)?;
         let new = self.new.as_deref().map(Side::open).transpose()?;
         let paths = [Some(&self.old), self.new.as_ref()].into_iter().flatten();
@@ -163,10 +149,11 @@ impl TensorsArgs {
             let operands = [Some(&self.old), self.new.as_ref()].into_iter().flatten().cloned();
             spare_below(file, &operands.collect::<Vec<_>>())?;
         }
-        let output = match new.is_some() || self.json {
-            true => self.output.open(&inputs, prints, &progress)?,
-            false => self.output.open_digests(&inputs, prints, &progress)?,
-        };
+        let is_list = new.is_none() && !self.report.json();
+        let sources = if is_list { &[][..] } else { &inputs };
+        let mut sheet =
+            self.report.begin_from(program, &self.output, (&inputs, sources), prints)?;
+        let progress = Rc::clone(&sheet.progress);
         let total = sides.map(Side::bytes).sum();
         progress.show(move || Some(total));
         let team = self.threads.team()?;
@@ -175,26 +162,49 @@ impl TensorsArgs {
         let found = list::fingerprint(&is);
         if self.expect.is_some_and(|expected| expected != found) {
             progress.finish();
-            console.about(&self.old, format_args!("has another fingerprint: {found}"));
+            sheet.console.about(&self.old, format_args!("has another fingerprint: {found}"));
             return Ok(Outcome::SomeFailed);
         }
         let (Some(new), Some(path)) = (new, &self.new) else {
             progress.finish();
-            Lines::new(output, self.json).list(&is, found)?;
-            if stderr().is_terminal() && !self.quiet.is_on() {
-                let tensors = count(is.len() as u64, "tensor");
-                let bytes =
-                    if bytes > 0 { format!(", {}", HumanBytes(bytes)) } else { String::new() };
-                console.say(&format!("fingerprint {found}: {tensors}{bytes}"));
+            lines::list(&mut sheet, &is, self.report.json())?;
+            let tensors = is.len() as u64;
+            let size = if bytes > 0 { format!(", {}", HumanBytes(bytes)) } else { String::new() };
+            let text = format!("fingerprint {found}: {}{size}", count(tensors, "tensor"));
+            let more = |object: &mut Object| {
+                object.string("fingerprint", &found.to_hex());
+            };
+            let (path, outcome) = (&*self.old, Outcome::Success);
+            let counts = vec![("tensors", tensors)];
+            sheet.close(&Summary { path, outcome, text: text.clone(), counts, more: &more })?;
+            if stderr().is_terminal() && !self.report.quiet() {
+                sheet.console.say(&text);
             }
-            return Ok(Outcome::Success);
+            return Ok(outcome);
         };
         let now = self.digests(&new, path, &team, &progress)?;
         let compared = compare(&is, &now);
-        self.report((&old, &new), &compared, output)?;
-        progress.finish();
-        self.end(&console, (is.len(), now.len()), &compared);
-        Ok(Outcome::of(compared.findings.len() as u64))
+        self.rows(&mut sheet, (&old, &new), &compared)?;
+        let (text, outcome) = (
+            Self::counts(is.len(), now.len(), &compared),
+            Outcome::of(compared.findings.len() as u64),
+        );
+        let mut counts = vec![("same", compared.same)];
+        counts.extend(Verdict::ALL.map(|it| (it.word(), compared.count(it))));
+        let more = |object: &mut Object| {
+            object.raw("differs", !compared.is_same());
+        };
+        let summary = Summary { path: &self.old, outcome, text, counts, more: &more };
+        sheet.close(&summary)?;
+        if !self.report.quiet() {
+            sheet.console.say(&summary.text);
+            if let Some(prefix) = compared.prefix {
+                sheet.console.say(&format!(
+                    "all names of one model have {prefix}; --strip {prefix} leaves it out"
+                ));
+            }
+        }
+        Ok(outcome)
     }
 
     /// The tensors of a model or list, without the prefix.
@@ -225,13 +235,12 @@ impl TensorsArgs {
     }
 
     /// Writes what differs.
-    fn report(
+    fn rows(
         &self,
+        sheet: &mut Sheet,
         sides: (&Side, &Side),
         compared: &Comparison,
-        output: Output<'_>,
     ) -> anyhow::Result<()> {
-        let mut lines = Lines::new(output, self.json);
         let (old, new) = (self.places(sides.0), self.places(sides.1));
         for finding in &compared.findings {
             let places = (old.get(&finding.name), new.get(&finding.name));
@@ -239,9 +248,9 @@ impl TensorsArgs {
                 (Some(&old), Some(&new)) if finding.verdict == Verdict::Changed => rows(old, new)?,
                 _ => None,
             };
-            lines.finding(finding, rows.as_ref())?;
+            lines::finding(sheet, finding, rows.as_ref())?;
         }
-        lines.counts(compared)
+        Ok(())
     }
 
     /// The places of the tensors of a model by their names without the prefix, if rows are asked for.
@@ -256,11 +265,8 @@ impl TensorsArgs {
         self.strip.as_ref().map_or_else(|| name.to_owned(), |prefix| strip(name, prefix))
     }
 
-    /// Counts what differs, for people.
-    fn end(&self, console: &Console<'_>, (old, new): (usize, usize), compared: &Comparison) {
-        if self.quiet.is_on() {
-            return;
-        }
+    /// Counts what differs.
+    fn counts(old: usize, new: usize, compared: &Comparison) -> String {
         let mut counts = vec![format!("{} same", compared.same)];
         for verdict in Verdict::ALL {
             match compared.count(verdict) {
@@ -268,11 +274,6 @@ impl TensorsArgs {
                 number => counts.push(format!("{number} {}", verdict.word())),
             }
         }
-        console.say(&format!("{old} and {}: {}", count(new as u64, "tensor"), counts.join(", ")));
-        if let Some(prefix) = compared.prefix {
-            console.say(&format!(
-                "all names of one model have {prefix}; --strip {prefix} leaves it out"
-            ));
-        }
+        format!("{old} and {}: {}", count(new as u64, "tensor"), counts.join(", "))
     }
 }

@@ -33,7 +33,7 @@ impl Again {
     }
 
     /// Shows the problems once more below a title, if the first of them may be out of sight.
-    pub(crate) fn say(&self, console: &Console<'_>, title: &str) {
+    pub(crate) fn say(&self, console: &Console, title: &str) {
         if self.lines <= SCREENFUL {
             return;
         }

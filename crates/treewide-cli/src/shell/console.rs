@@ -7,16 +7,17 @@ use crate::shell::terminal::{self, Form};
 use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::path::Path;
+use std::rc::Rc;
 use treewide_files::name::shown;
 
 /// Where messages go while a run is under way, past its progress display.
-pub(crate) struct Console<'a> {
+pub(crate) struct Console {
     program: Program,
-    progress: &'a Progress,
+    progress: Rc<Progress>,
 }
 
-impl<'a> Console<'a> {
-    pub(crate) fn new(program: Program, progress: &'a Progress) -> Self {
+impl Console {
+    pub(crate) fn new(program: Program, progress: Rc<Progress>) -> Self {
         Self { program, progress }
     }
 

@@ -19,6 +19,15 @@ impl Outcome {
         if failures == 0 { Self::Success } else { Self::SomeFailed }
     }
 
+    /// The verdict on everything, in JSON and on pages.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Success => "ok",
+            Self::SomeFailed => "differs",
+            Self::BadUsage | Self::CannotTell => "undetermined",
+        }
+    }
+
     /// The exit code.
     pub(crate) fn code(self) -> u8 {
         match self {

@@ -19,6 +19,7 @@ use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use treewide_files::name::shown;
 use treewide_files::{Replacement, long_path};
 
@@ -35,11 +36,11 @@ pub(crate) enum Prints {
 }
 
 /// An open place for results.
-pub(crate) struct Output<'a> {
+pub(crate) struct Output {
     sink: Sink,
     is_terminal: bool,
     has_colors: bool,
-    progress: &'a Progress,
+    progress: Rc<Progress>,
     identities: Vec<Identity>,
 }
 
@@ -51,7 +52,7 @@ enum Sink {
     Replacement(PathBuf, Box<Replacement>),
 }
 
-impl<'a> Output<'a> {
+impl Output {
     /// Start writing to the file at `path`, or to standard output. This fails now, not after hours of hashing, if the file
     /// cannot be written, if it is one of the `inputs` or standard input, or if it has bytes and `force` is false. (What lists name is
     /// spared when it is read.) It is no more readable than `sources`.
@@ -60,7 +61,7 @@ impl<'a> Output<'a> {
         force: bool,
         (inputs, sources): (&[PathBuf], &[PathBuf]),
         prints: Prints,
-        progress: &'a Progress,
+        progress: &Rc<Progress>,
     ) -> anyhow::Result<Self> {
         let sink = match path {
             Some(path) if path != Path::new("-") => {
@@ -78,6 +79,7 @@ impl<'a> Output<'a> {
             Sink::Stdout(_) => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
             _ => ColorChoice::global() == ColorChoice::Always,
         };
+        let progress = Rc::clone(progress);
         let output = Self { identities, sink, is_terminal, has_colors, progress };
         inputs.iter().try_for_each(|input| output.spare(input))?;
         // It may be an input, a list or a key.
@@ -122,7 +124,8 @@ impl<'a> Output<'a> {
             true => terminal::escape(text, Form::Lines),
             false => Cow::Borrowed(text),
         };
-        let word = if self.has_colors { tone.paint(word) } else { word.to_owned() };
+        let has_colors = self.has_colors && !word.is_empty();
+        let word = if has_colors { tone.paint(word) } else { word.to_owned() };
         let line = format!("{}{word}{}\n", shown(before), shown(after));
         self.write(|to| to.write_all(line.as_bytes()))
     }

@@ -171,8 +171,8 @@ impl Progress {
 
     /// The run is over.
     pub(crate) fn finish(&self) {
-        let has_lines = self.display.screen.end();
-        if let View::Lines { has_last } = self.view
+        if let Some(has_lines) = self.display.screen.end()
+            && let View::Lines { has_last } = self.view
             && (has_last || has_lines)
         {
             self.display.write_line(None);

@@ -232,8 +232,8 @@ fn a_listed_file_without_a_digest_to_trust_fails() {
         folder.treewide("check --status list").run().is(3, "", "");
         folder.treewide("check --ignore-missing list").run().is(3, &out, summary);
         let object = serde_json::json!({
-            "path": name, "status": "unverified", "digest": null, "expected": expected,
-            "bytes": null, "error": cause, "algorithm": null, "by": null, "expected_bytes": null
+            "path": name, "verdict": "unverified", "type": "file", "bytes": null, "evidence": null, "detail": cause,
+            "digest": null, "expected": expected, "algorithm": null, "by": null, "expected_bytes": null, "store": null
         });
         let json = folder.treewide("check --json --quiet list").run();
         json.fails(3, &[summary]);
@@ -318,7 +318,7 @@ fn names_that_could_be_another_file_fail() {
     let list =
         format!("{digest}  a\u{FFFD}\n{digest}  a\0\n{{\"path\":\"\",\"digest\":\"{digest}\"}}\n");
     let json = folder.treewide("check --json").stdin(&list).run();
-    assert_eq!(json.text().matches(r#""status":"unverified""#).count(), 3, "{json:?}");
+    assert_eq!(json.text().matches(r#""verdict":"unverified""#).count(), 3, "{json:?}");
     let ended = folder.treewide("check").stdin(list).run();
     // They were not looked for.
     ended.fails(3, &["3 files checked: 0 OK, 3 not verified"]);

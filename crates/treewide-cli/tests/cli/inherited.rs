@@ -282,7 +282,7 @@ fn process_1_ends_by_signals() {
             skip(name, "this process ignores it, and so do its children");
             continue;
         }
-        for args in ["sum a - -o list", "sum a -", "check"] {
+        for args in ["sum a - --force -o list", "sum a -", "check"] {
             let folder = folder_with_list();
             let Some(mut command) = as_first_process(&folder, args) else {
                 return skip("signals for process 1", NOT_FIRST);
@@ -332,6 +332,7 @@ fn messages_do_not_go_into_files() {
     let folder = folder_with_list();
     for streams in ["<&- >&- 2>&-", "<&- 2>&-", ">&- 2>&-"] {
         for args in ["sum a missing", "sum -r . missing -o out", "check list missing"] {
+            let _ = fs::remove_file(folder.join("out"));
             let code = shell(&folder, args, streams).code;
             assert_eq!(code, Some(failure(args)), "{args} {streams}");
             assert_eq!(folder.read("a") + &folder.read("list"), format!("a{}", sums(&["a"])));

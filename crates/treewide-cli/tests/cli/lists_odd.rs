@@ -76,7 +76,7 @@ fn check_compares_the_lengths_that_bsd_lists() {
         assert_eq!(ended.stderr.lines().count(), 1, "no hint: {ended:?}");
     }
     let ended = folder.treewide("check --json x").run();
-    let line = r#""status":"failed","digest":null,"expected":null,"bytes":6,"error":"6 bytes instead of 7","algorithm":null,"by":"tag","expected_bytes":7}"#;
+    let line = r#""verdict":"failed","type":"file","bytes":6,"evidence":"read","detail":"6 bytes instead of 7","digest":null,"expected":null,"algorithm":null,"by":"tag","expected_bytes":7,"#;
     assert!(ended.text().contains(line), "{ended:?}");
     folder.write("x", format!("{digest}SIZE (alpha.txt) = 7x\nSIZE (gone) = 0\n"));
     let ended = folder.treewide("check x").run();
@@ -176,7 +176,7 @@ fn check_has_a_record_of_each_failure_of_a_list() {
         let ended = folder.treewide(&format!("check --json {options} {list}")).run();
         assert_eq!(ended.code, Some(3), "{ended:?}");
         let record = format!(
-            r#"{{"path":"{list}","status":"{status}","digest":null,"expected":null,"bytes":null,"error":"{error}","#
+            r#"{{"path":"{list}","verdict":"{status}","type":"list","bytes":null,"evidence":null,"detail":"{error}","#
         );
         assert!(ended.text().contains(&record), "{list}: {ended:?}");
     }

@@ -370,7 +370,7 @@ fn verify_names_the_bytes_by_outboards() {
     assert!(fs::read_to_string(folder.join("r.html")).unwrap().contains(detail));
     let (_, stdout, _) = out(&folder, "verify m.b3 t --outboards o --json");
     let value: serde_json::Value = serde_json::from_str(stdout.lines().next().unwrap()).unwrap();
-    let range = serde_json::json!([{"state": "bad", "start": 32768, "end": 49152}]);
+    let range = serde_json::json!([{"verdict": "bad", "start": 32768, "end": 49152}]);
     assert_eq!((&value["ranges"], &value["bad"]), (&range, &16384.into()));
     assert_eq!((&value["verdict"], &value["bytes"]), (&"changed".into(), &100_000.into()));
     // The outboard is damaged, and missing.

@@ -16,7 +16,7 @@ fn a_file_gets_what_standard_output_would() {
     let folder = Folder::with(&["a", "b"]);
     folder.treewide("sum a b -o list").run().is(0, "", "");
     assert_eq!(folder.read("list"), sums(&["a", "b"]));
-    folder.treewide("sum -o list b").run().is(0, "", "");
+    folder.treewide("sum -o list --force b").run().is(0, "", "");
     assert_eq!(folder.read("list"), sums(&["b"]));
     folder.treewide("sum --output=raw --raw a").run().is(0, "", "");
     assert_eq!(fs::read(folder.join("raw")).unwrap(), blake3::hash(b"a").as_bytes());
@@ -27,58 +27,49 @@ fn a_file_gets_what_standard_output_would() {
 }
 
 #[test]
-fn output_replaces_no_file_that_is_surely_no_earlier_one() {
-    let folder = Folder::with(&["a", "text"]);
+fn output_replaces_what_is_not_empty_only_by_force() {
+    let folder = Folder::with(&["a"]);
     folder.write("SUMS", sums(&["a"]));
     folder.write("d/x", "same");
     folder.write("d/y", "same");
+    folder.write("image", vec![7; 40_000]);
     folder.treewide("snapshot d").run().fails(0, &[]);
-    folder.treewide("sum -r d -o d.sums").run().fails(0, &[]);
-    let photo = [&b"\xff\xd8\xff\xe0\0\x10JFIF\0"[..], &[7; 90_000]].concat();
-    // A character of three bytes across byte 65,536, and a name that is not UTF-8 in paths.
-    let long = "\u{20ac}".repeat(30_000);
-    let paths = b"d/x\0d/\xff\0\0d/y\0".to_vec();
-    folder.write("photo", &photo);
-    for (command, refuses, replaces) in [
-        ("sum a", &["photo", "text"][..], &["empty", "SUMS", "new"][..]),
-        ("sum --no-names a", &["photo", "SUMS"], &["empty", "text", "new"]),
-        ("sum --raw a", &["photo", "text", "SUMS"], &["empty", "raw", "new"]),
-        ("check SUMS", &["photo", "paths", "d.b3"], &["empty", "text", "long", "new"]),
-        ("verify d.b3", &["photo", "paths", "d.sums"], &["empty", "text", "long", "new"]),
-        ("diff d.b3 d", &["photo"], &["text", "new"]),
-        ("dupes d", &["photo", "paths"], &["text", "new"]),
-        ("dupes -0 d", &["photo", "zeros"], &["empty", "paths", "text", "new"]),
-        ("missing d.sums SUMS", &["photo", "paths"], &["text", "new"]),
-        ("missing -0 d.sums SUMS", &["photo", "zeros"], &["paths", "new"]),
+    folder.treewide("outboard create image").run().fails(0, &[]);
+    for (command, code) in [
+        ("sum a -o", 0),
+        ("sum -r d -o", 0),
+        ("sum --raw a -o", 0),
+        ("sum --json a -o", 0),
+        ("sum --check SUMS -o", 0),
+        ("check SUMS -o", 0),
+        ("check SUMS --json -o", 0),
+        ("verify d.b3 -o", 0),
+        ("verify d.b3 --html", 0),
+        ("diff d.b3 d --html", 0),
+        ("dupes d -o", 0),
+        ("dupes -0 d -o", 0),
+        ("dupes d --html", 0),
+        ("missing d.b3 SUMS -o", 1),
+        ("outboard create image -o", 0),
+        ("outboard slice image --range 0..1K -o", 0),
+        ("outboard verify image -o", 0),
     ] {
-        for place in refuses.iter().chain(replaces) {
-            folder.write("empty", "");
-            folder.write("text", "a note\n");
-            folder.write("raw", [255; 32]);
-            folder.write("long", &long);
-            folder.write("paths", &paths);
-            folder.write("zeros", [b"a\0".as_slice(), &[0; 5]].concat());
-            folder.write("SUMS", sums(&["a"]));
-            let _ = fs::remove_file(folder.join("new"));
-            let before = fs::read(folder.join(place)).ok();
-            // Where it is read, it is an input.
-            if command.contains(place) {
-                continue;
-            }
-            let ended = folder.treewide(&format!("{command} -o {place}")).run();
-            let after = fs::read(folder.join(place)).ok();
-            if refuses.contains(place) {
-                assert!(ended.code != Some(0), "{command} {place}: {ended:?}");
-                assert!(ended.stderr.contains(&format!("{place}: ")), "{command}: {ended:?}");
-                assert_eq!(after, before, "{command} {place}");
-            } else {
-                assert!(!ended.stderr.contains("replaced"), "{command} {place}: {ended:?}");
-                assert!(after.is_some(), "{command} {place}");
-                // And the same once more.
-                let again = folder.treewide(&format!("{command} -o {place}")).run();
-                assert_eq!(again.code, ended.code, "{command} {place}: {again:?}");
-            }
-        }
+        folder.write("place", "a list, a page, or a photo\n");
+        let refused = folder.treewide(&format!("{command} place")).run();
+        refused.fails(2, &["place: exists and is not empty; --force replaces it"]);
+        assert_eq!(folder.read("place"), "a list, a page, or a photo\n", "{command}");
+        let forced = folder.treewide(&format!("{command} place --force")).run();
+        assert_eq!(forced.code, Some(code), "{command}: {forced:?}");
+        let made = fs::read(folder.join("place")).unwrap();
+        assert!(!made.starts_with(b"a list"), "{command}");
+        // One that is empty is as good as none.
+        folder.write("place", "");
+        assert_eq!(
+            folder.treewide(&format!("{command} place")).run().code,
+            Some(code),
+            "{command}"
+        );
+        assert_eq!(fs::read(folder.join("place")).unwrap().len(), made.len(), "{command}");
     }
 }
 
@@ -144,7 +135,7 @@ fn a_read_only_place_is_refused() {
         return skip("a read-only output", "root may write all, and there is no setpriv");
     };
     // A rename would work here, but the file says no.
-    let ended = program.args(["sum", "a", "-o", "d/kept"]).run();
+    let ended = program.args(["sum", "a", "--force", "-o", "d/kept"]).run();
     ended.fails(1, &["d/kept: cannot write the output: Permission denied"]);
     mode("d", 0o555);
     let ended = nobody().unwrap().args(["sum", "a", "-o", "d/new"]).run();
@@ -176,7 +167,7 @@ fn an_output_that_would_replace_an_input_is_refused() {
         ("check -o list", "standard input"),
     ] {
         let message = format!("treewide: {input}: is an input, and the output would replace it\n");
-        let script = format!("\"$0\" {args} <list");
+        let script = format!("\"$0\" {args} --force <list");
         folder.program("sh").args(["-c", &script, TREEWIDE]).run().is(failure(args), "", message);
         assert_eq!(folder.read("list"), sums(&["a"]), "{args}");
         assert_eq!(folder.read("a"), "a", "{args}");
@@ -200,13 +191,13 @@ fn an_output_that_a_list_names_in_whatever_way_is_refused() {
         ("check", format!("{digest}  {}a", "./".repeat(2100))),
         ("sum --check", format!("{digest}  {}a\n", "./".repeat(2100))),
     ] {
-        let ended = folder.treewide(command).arg("-o").arg("a").stdin(&list).run();
+        let ended = folder.treewide(command).args(["--force", "-o", "a"]).stdin(&list).run();
         let message = "a: is an input, and the output would replace it\n";
         ended.fails(failure(command), &[message]);
         assert_eq!(folder.read("a"), "a", "{command}: {list}");
     }
     // An operand as well.
-    let ended = folder.treewide("sum -o a").arg("./".repeat(2100) + "a").run();
+    let ended = folder.treewide("sum --force -o a").arg("./".repeat(2100) + "a").run();
     ended.fails(1, &["a: is an input, and the output would replace it\n"]);
     assert_eq!(folder.names(), ["a"]);
 }
@@ -238,7 +229,8 @@ fn an_output_replaces_only_what_it_found() {
 fn a_file_that_may_not_grow_is_an_error() {
     let folder = Folder::with(&["a"]);
     folder.write("list", sums(&["old"]));
-    let limited = format!("ulimit -f 1; yes a | head -n 2000 | xargs '{TREEWIDE}' sum -o list");
+    let limited =
+        format!("ulimit -f 1; yes a | head -n 2000 | xargs '{TREEWIDE}' sum --force -o list");
     let ended = folder.program("bash").arg("-c").arg(limited).run();
     ended.fails(123, &["treewide: list: cannot write: File too large"]);
     assert_eq!(folder.names(), ["a", "list"]);
@@ -390,7 +382,7 @@ fn a_full_disk_leaves_nothing() {
         Err(why) => return skip("a full disk", why),
     };
     let sum = |place: &str, files: usize| {
-        folder.treewide("sum -o").arg(place).args(vec!["a"; files]).run()
+        folder.treewide("sum --force -o").arg(place).args(vec!["a"; files]).run()
     };
     sum("tiny/list", 100).is(0, "", "");
     let kept = folder.read("tiny/list");
@@ -422,7 +414,7 @@ fn signals_halfway_leave_nothing() {
         }
         let folder = Folder::with(&["a"]);
         folder.write("list", sums(&["old"]));
-        let mut running = folder.treewide("sum a - -o list").start();
+        let mut running = folder.treewide("sum a - --force -o list").start();
         running.0.stdin.as_mut().unwrap().write_all(b"the beginning").unwrap();
         wait_for_temporary(&folder);
         running.signal(name);

@@ -45,8 +45,8 @@ fn a_call_that_is_refused_in_the_end_does_not_lose_the_output() {
     for call in [91, 93, 74, 82, 316, 265, 87] {
         for error in [1, 22, 16, 18, 30] {
             for name in ["old", "new"] {
-                let ended =
-                    machine.run(&format!("sum small -o {name}"), &format!("{call}:{error}"));
+                let ended = machine
+                    .run(&format!("sum small --force -o {name}"), &format!("{call}:{error}"));
                 let list = sums(&["small"]);
                 let place = if ended.code == Some(0) { name } else { place(&ended) };
                 assert_eq!(machine.folder.read(place), list, "{call}:{error} {name}: {ended:?}");
@@ -66,7 +66,7 @@ fn an_output_that_cannot_appear_stays_where_it_is() {
         Err(why) => return skip("an output that cannot appear", why),
     };
     // EIO.
-    let ended = machine.run("sum small -o old", "74:5");
+    let ended = machine.run("sum small --force -o old", "74:5");
     ended.fails(1, &["old: cannot bring it to the disk: Input/output error (os error 5); what was written is in "]);
     let (_, place) = ended.stderr.trim_end().rsplit_once(" is in ").unwrap();
     let kept = fs::read_to_string(machine.folder.join(place)).unwrap();
@@ -91,7 +91,7 @@ fn a_mounted_file_on_a_full_disk_loses_nothing() {
     let folder = Folder::with(&["a", "out/SUMS"]);
     folder.write("out/SUMS", "");
     let script = "mkdir tiny && mount -t tmpfs -o size=8k tmpfs tiny && \"$0\" sum a >tiny/SUMS && \
-        mount --bind tiny/SUMS out/SUMS && head -c 1M /dev/zero >tiny/full; yes a | head -n 2000 | xargs \"$0\" sum -o out/SUMS";
+        mount --bind tiny/SUMS out/SUMS && head -c 1M /dev/zero >tiny/full; yes a | head -n 2000 | xargs \"$0\" sum --force -o out/SUMS";
     let Some(ended) = with_mounts(&folder, script) else { return };
     ended.fails(123, &["out/SUMS: cannot be replaced: ", "and not be overwritten: No space left"]);
     assert_eq!(folder.read(place(&ended)), sums(&["a"; 2000]));

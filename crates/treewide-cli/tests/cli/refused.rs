@@ -90,8 +90,8 @@ const COMMANDS: &[&str] = &[
     "sum --strategy mmap-parallel small long mapped",
     "sum -r tree",
     "sum small -o new",
-    "sum small -o old",
-    "sum -r tree -o old",
+    "sum small --force -o old",
+    "sum -r tree --force -o old",
     "sum",
     "sum - <long",
     "sum --strategy mmap - <long",
@@ -99,7 +99,7 @@ const COMMANDS: &[&str] = &[
     "check SUMS",
     "check <SUMS",
     "check --threads 1 SUMS",
-    "check SUMS -o old",
+    "check SUMS --force -o old",
     "sum --check SUMS",
 ];
 
@@ -326,7 +326,7 @@ fn refused_courtesies_are_not_errors() {
         ("sum tree/a tree/d/b", &["257:22:2:800", "257:30:2:40000", "332:1"]),
         ("sum", &["72:1", "8:22"]),
         ("sum small -o new", &["74:22", "91:1", "53:1", "316:22", "316:1", "435:1"]),
-        ("sum small -o old", &["74:22", "91:1", "93:1", "82:16", "435:1"]),
+        ("sum small --force -o old", &["74:22", "91:1", "93:1", "82:16", "435:1"]),
     ] {
         for refusal in refusals {
             let ended = machine.run(command, refusal);

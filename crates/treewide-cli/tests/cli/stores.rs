@@ -42,13 +42,14 @@ pub(crate) fn check(
     options: &str,
 ) -> (Option<i32>, Vec<Value>, String) {
     let ended = folder.treewide(&format!("check --json --verbose {options} {store}")).run();
-    let lines = ended.text().lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let lines = ended.text().lines().map(|it| serde_json::from_str(it).unwrap());
+    let lines = lines.filter(|it: &Value| it["type"] != "summary").collect();
     (ended.code, lines, ended.stderr)
 }
 
 /// The paths with this status.
 pub(crate) fn paths(lines: &[Value], status: &str) -> Vec<PathBuf> {
-    let found = lines.iter().filter(|it| it["status"] == status);
+    let found = lines.iter().filter(|it| it["verdict"] == status);
     found.map(|it| it["path"].as_str().unwrap().into()).collect()
 }
 
@@ -77,7 +78,7 @@ fn check_verifies_the_stores_of_real_programs() {
             assert_eq!(code, Some(0), "{store}: {messages}");
             assert_eq!(paths(&lines, "ok").len(), *objects, "{store}: {lines:?}");
             let others =
-                lines.iter().filter(|it| it["status"] != "ok" && it["status"] != "skipped");
+                lines.iter().filter(|it| it["verdict"] != "ok" && it["verdict"] != "skipped");
             assert_eq!(others.count(), 0, "{store}: {lines:?}");
         }
         assert!(
@@ -379,7 +380,7 @@ fn check_names_the_file_of_a_blob() {
 fn check_json_of_a_store_has_its_kind_and_algorithm() {
     let Some(folder) = samples() else { return };
     let (_, lines, _) = check(&folder, "hf-cache-2x", "");
-    for line in lines.iter().filter(|it| it["status"] == "ok") {
+    for line in lines.iter().filter(|it| it["verdict"] == "ok") {
         assert_eq!(line["by"], "store");
         let len = line["expected"].as_str().unwrap().len();
         let algorithm = match (line["store"].as_str(), len) {

@@ -102,7 +102,7 @@ fn check_follows_no_link_out_of_a_store() {
     ] {
         let (link, aside) = out(path);
         let (code, lines, messages) = check(&folder, store, "");
-        let wrong = lines.iter().filter(|it| it["error"] == "leads out of the store").count();
+        let wrong = lines.iter().filter(|it| it["detail"] == "leads out of the store").count();
         assert_eq!((code, wrong >= failed.min(2)), (Some(1), true), "{path}: {lines:?} {messages}");
         fs::remove_file(&link).unwrap();
         fs::rename(aside, link).unwrap();

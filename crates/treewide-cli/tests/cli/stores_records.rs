@@ -264,8 +264,8 @@ fn check_has_records_of_directories_without_a_store() {
         let of = path.split('/').next().unwrap();
         let (code, lines, messages) = check(&folder, of, "");
         assert_eq!((code, lines.len()), (Some(3), 1), "{lines:?}");
-        assert_eq!((&lines[0]["path"], &lines[0]["status"]), (&json!(path), &json!(status)));
-        assert!(lines[0]["error"].as_str().unwrap().starts_with(said), "{lines:?}");
+        assert_eq!((&lines[0]["path"], &lines[0]["verdict"]), (&json!(path), &json!(status)));
+        assert!(lines[0]["detail"].as_str().unwrap().starts_with(said), "{lines:?}");
         assert!(messages.contains(said), "{messages}");
     }
     folder.treewide("check -r d").run().fails(3, &["and there is none below it"]);

@@ -439,7 +439,7 @@ fn json(line: &[u8]) -> Result<Entry, Fault> {
             None => return unverified(path, "path_hex is not hex"),
         },
     };
-    match (object.get("digest"), object.get("error")) {
+    match (object.get("digest"), object.get("detail")) {
         (None | Some(Value::Null), None | Some(Value::Null)) => unverified(&name, "no digest"),
         (None | Some(Value::Null), Some(error)) => {
             let error = error.as_str().map_or_else(|| quoted(&error.to_string()), quoted);
@@ -479,7 +479,7 @@ mod tests {
             ("BLAKE3 (a) = @ \t", "a"),
             ("BLAKE3 (a  b) = c) = @", "a  b) = c"),
             (r"\BLAKE3 (a\rb) = @", "a\rb"),
-            (r#"{"path":"a\nb","digest":"@","bytes":0,"error":null}"#, "a\nb"),
+            (r#"{"path":"a\nb","digest":"@","bytes":0,"detail":null}"#, "a\nb"),
             (r#"{"path":"ab","path_hex":"6162","digest":"@"}"#, "ab"),
             ("@ a", "a"),
             ("@\ta b", "a b"),
@@ -542,7 +542,7 @@ mod tests {
             (r#"{"path":"a","digest":"xy"}"#, None, "not hex"),
             (r#"{"path":"a","digest":null}"#, None, "no digest"),
             (r#"{"path":"a","digest":5}"#, None, "not hex"),
-            (r#"{"path":"a","error":5}"#, None, "made: 5"),
+            (r#"{"path":"a","detail":5}"#, None, "made: 5"),
             ("@z a", None, "not a checksum line"),
             ("a @", None, "not a checksum line"),
             ("a:@", None, "not a checksum line"),
@@ -561,7 +561,7 @@ mod tests {
             ("BLAKE3 (a", None, "no digest"),
             (r#"{"path":"a","path_hex":"6","digest":"@"}"#, None, "path_hex is not hex"),
             (r#"{"path":"a","path_hex":"62","digest":"@"}"#, None, "different names"),
-            (r#"{"path":"a","digest":null,"error":"gone\u001b"}"#, None, r"made: gone\u{1b}"),
+            (r#"{"path":"a","digest":null,"detail":"gone\u001b"}"#, None, r"made: gone\u{1b}"),
         ] {
             let fault = name_in(line).unwrap_err();
             let Fault::Digest { name, digest, cause } = fault else { panic!("{line}: {fault:?}") };

@@ -11,26 +11,28 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `{"path":..,"digest":..,"bytes":..,"error":null}` and a line end.
+/// Writes an object about a file that was hashed, and a line end: path, verdict, type, bytes, evidence, detail, digest.
 ///
 /// # Errors
 /// The errors of `to`.
 pub fn write_digest(to: &mut dyn Write, path: &Path, digest: Digest, bytes: u64) -> io::Result<()> {
     // The digest may be too long to hold in memory.
-    to.write_all(Object::about(path).open_string("digest").as_bytes())?;
+    let mut object = Object::about(path);
+    object.string("verdict", "hashed").string("type", "file").number("bytes", bytes);
+    object.string("evidence", "read").null("detail");
+    to.write_all(object.open_string("digest").as_bytes())?;
     digest.write_hex(to)?;
-    let mut end = Object(String::from("\""));
-    end.number("bytes", bytes).null("error");
-    to.write_all(end.finish().as_bytes())
+    to.write_all(b"\"}\n")
 }
 
-/// Writes `{"path":..,"digest":null,"bytes":null,"error":CAUSE}` and a line end.
+/// Writes the same of a file that could not be hashed: `bytes`, `evidence` and `digest` are null, and `detail` says why.
 ///
 /// # Errors
 /// The errors of `to`.
 pub fn write_error(to: &mut dyn Write, path: &Path, cause: &str) -> io::Result<()> {
     let mut object = Object::about(path);
-    object.null("digest").null("bytes").string("error", cause);
+    object.string("verdict", "unreadable").string("type", "file").null("bytes").null("evidence");
+    object.string("detail", cause).null("digest");
     to.write_all(object.finish().as_bytes())
 }
 
@@ -119,6 +121,22 @@ impl Object {
     /// Adds a number.
     pub fn number(&mut self, key: &str, value: u64) -> &mut Self {
         self.raw(key, value)
+    }
+
+    /// Adds a string, or `null`.
+    pub fn string_or_null(&mut self, key: &str, value: Option<&str>) -> &mut Self {
+        match value {
+            Some(value) => self.string(key, value),
+            None => self.null(key),
+        }
+    }
+
+    /// Adds a number, or `null`.
+    pub fn number_or_null(&mut self, key: &str, value: Option<u64>) -> &mut Self {
+        match value {
+            Some(value) => self.number(key, value),
+            None => self.null(key),
+        }
     }
 
     /// Adds a value that does not exist.

@@ -19,7 +19,7 @@ const VERSION: &str = "0.35.0";
 pub(super) fn write(
     mut found: Found,
     begun: SystemTime,
-    output: &mut Output<'_>,
+    output: &mut Output,
 ) -> anyhow::Result<()> {
     found.are_here("so fclones cannot find its files")?;
     let mut time = day::at(begun);

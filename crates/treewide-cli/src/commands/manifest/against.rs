@@ -1,19 +1,16 @@
 //! `snapshot --against`: the files of a tree are as a list of another program says, or no manifest of them is written.
 
-use crate::commands::check::json::json;
-use crate::shell::console::{Console, complain};
-use crate::shell::output::{Output, Prints};
+use crate::commands::check::row;
+use crate::shell::console::complain;
 use crate::shell::program::Program;
-use crate::shell::progress::Progress;
+use crate::shell::sheet::Sheet;
 use crate::shell::stdin::is_stdin;
-use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
 use crate::shell::wording::count;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use treewide_digests::check::Status;
 use treewide_files::list::Lines;
-use treewide_files::name::{Listed, shown_text};
 use treewide_manifest::journal;
 use treewide_manifest::machine::{Against, Compared};
 
@@ -49,23 +46,15 @@ impl AgainstArgs {
 pub(super) fn say(
     compared: &Compared,
     list: &Path,
-    (is_json, is_quiet): (bool, bool),
-    console: &Console<'_>,
-    progress: &Progress,
+    is_quiet: bool,
+    sheet: &mut Sheet,
 ) -> anyhow::Result<bool> {
-    let mut output = Output::open(None, false, (&[], &[]), Prints::OnlyFailures, progress)?;
     for finding in &compared.differ {
-        if is_json {
-            let line = json(finding);
-            output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
-            continue;
-        }
         let tone = if finding.status == Status::Failed { Tone::Bad } else { Tone::Unknown };
-        let cause = finding.cause.as_ref().map(|it| format!(" ({})", shown_text(it)));
-        let name = format!("{}: ", Listed::new(&finding.path));
-        output.verdict(&name, (tone, "FAILED"), &cause.unwrap_or_default())?;
+        row::write(sheet, finding, "file", (tone, "FAILED"))?;
     }
-    output.finish()?;
+    sheet.flush()?;
+    let console = &sheet.console;
     let (total, is_success) = (compared.total(), compared.is_success());
     if !is_quiet || !is_success {
         let unlisted = match compared.unlisted {

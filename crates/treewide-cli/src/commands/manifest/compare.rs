@@ -1,24 +1,23 @@
 //! `treewide verify` and `treewide diff`: what differs from a manifest?
 
-use super::html::{About, Html};
-use super::report::{self, Limits, Lines, is_passed};
+use super::report::{self, Findings, Limits, is_passed};
 use super::root;
-use crate::args::color::ColorArgs;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
 use crate::args::read::ReadArgs;
+use crate::args::report::ReportArgs;
 use crate::commands::comparing::{EXIT, run};
 use crate::commands::help::Notes;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::Prints;
 use crate::shell::program::Program;
+use crate::shell::sheet::{Sheet, Summary};
 use crate::shell::wording::count;
 use anyhow::{Context, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use treewide_files::list::json::Object;
 use treewide_files::size;
 use treewide_manifest::machine::{Places, Verify};
 use treewide_manifest::{Cancel, Class, Evidence, Globs, Index, Manifest, Outboards, Report};
@@ -92,20 +91,11 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     say: SayArgs,
 
-    /// Also write a page for a browser: counts, and every path that differs
-    ///
-    /// It appears when everything is done, and needs no other file. If the comparison comes to no end, there is none.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
-    html: Option<PathBuf>,
-
     #[command(flatten)]
     read: ReadArgs,
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 /// What is said, and what counts.
@@ -118,15 +108,14 @@ pub(crate) struct SayArgs {
     #[arg(value_parser = classes(), hide_possible_values = true)]
     fail_on: Vec<Class>,
 
-    /// Write one JSON object a line: path, verdict, type, other, detail; and one that counts
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    /// Also write a page for a browser: counts, and every path that differs
+    ///
+    /// It appears when everything is done, and needs no other file. If the comparison comes to no end, there is none.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Output")]
+    html: Option<PathBuf>,
 
     #[command(flatten)]
-    quiet: QuietArgs,
-
-    #[command(flatten)]
-    color: ColorArgs,
+    report: ReportArgs,
 }
 
 fn classes() -> impl TypedValueParser<Value = Class> {
@@ -152,10 +141,22 @@ impl SayArgs {
         class.is_unknown() || class.differs() && counts
     }
 
+    /// Begins the report, and its page.
+    fn begin(
+        &self,
+        program: Program,
+        output: &OutputArgs,
+        inputs: &[PathBuf],
+    ) -> anyhow::Result<Sheet> {
+        let mut sheet = self.report.begin(program, output, inputs, Prints::OnlyFailures)?;
+        sheet.with_page(self.html.as_deref(), output, inputs)?;
+        Ok(sheet)
+    }
+
     /// Begins to write findings.
-    fn lines<'a>(&'a self, output: Output<'a>) -> Lines<'a> {
-        let quiet = self.quiet.is_on();
-        Lines::new(output, self.json, move |class| !quiet || self.is_failure(class))
+    fn findings(&self, sheet: Sheet) -> Findings<'_> {
+        let quiet = self.report.quiet();
+        Findings::new(sheet, move |class| !quiet || self.is_failure(class))
     }
 
     fn outcome(&self, report: &Report) -> Outcome {
@@ -171,20 +172,25 @@ impl SayArgs {
         }
     }
 
-    /// Prints the counts and notes at the end.
+    /// Prints the counts and notes at the end. `dir` is the directory, and whether it was named.
     fn end(
         &self,
-        lines: Lines<'_>,
-        console: &Console<'_>,
-        (manifests, dir): (&[&Manifest], Option<&Path>),
+        mut findings: Findings<'_>,
+        (manifests, dir): (&[&Manifest], Option<(&Path, bool)>),
         report: &Report,
         limits: &Limits<'_>,
     ) -> anyhow::Result<Outcome> {
         let outcome = self.outcome(report);
-        let is_silent = self.quiet.is_on() && outcome == Outcome::Success;
-        let counts = (!self.quiet.is_on()).then_some((report, Some(limits), None));
+        let is_silent = self.report.quiet() && outcome == Outcome::Success;
         let list = manifests.first().map_or(Path::new(""), |it| it.list().path());
-        lines.finish(console, (list, dir), counts)?;
+        let digest = manifests.first().and_then(|it| treewide_manifest::facts_of(it));
+        let there = dir.map(|it| it.0);
+        let more = |object: &mut Object| report::facts(object, report, limits, digest, there);
+        let (text, counts) = (report::summary(report), report::counts(report));
+        let summary = Summary { path: list, outcome, text, counts, more: &more };
+        let named = dir.filter(|it| it.1).map(|it| it.0);
+        findings.close(&summary, (list, named))?;
+        let console = &findings.sheet.console;
         if let Some(cause) = &report.damage {
             let ignored = |it: &&&Manifest| matches!(it.index(), Index::Ignored(_));
             let whose = manifests.iter().find(ignored).or(manifests.first());
@@ -212,7 +218,7 @@ impl SayArgs {
                 let skipped = count(report.skipped, "recorded path");
                 console.say(&format!("{skipped} not looked at, because of --only"));
             }
-            console.say(&report::summary(report));
+            console.say(&summary.text);
             if !limits.not_compared.is_empty() {
                 console.say(&format!("not compared: {}", limits.not_compared.join(", ")));
             }
@@ -227,7 +233,6 @@ impl VerifyArgs {
     }
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
-        self.say.color.apply();
         let only = Globs::new(&self.only)?;
         let manifest = Manifest::open(&self.manifest)?;
         if let Some(expected) = &self.expect {
@@ -242,49 +247,34 @@ impl VerifyArgs {
             verify = verify.outboards(Outboards::new(folder).min(self.min));
         }
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
-        let progress = self.progress.start(!self.say.quiet.is_on());
-        let console = Console::new(program, &progress);
         let dir = self.dir.clone().map_or_else(|| root::find(&manifest), Ok)?;
         let mut places = Places::new().reads_manifest(&self.manifest);
         if let Some(folder) = &self.outboards {
             places = places.reads_folder(folder);
         }
-        let written = self.output.file().into_iter().chain(self.html.as_deref());
+        let written = self.output.file().into_iter().chain(self.say.html.as_deref());
         written.fold(places, Places::writes).check(Some((&manifest, &dir)))?;
         let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
-        let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
-        let force = self.output.force();
-        let page = |path: &PathBuf| Html::open((path, force), &self.manifest, &inputs, &progress);
-        let mut page = self.html.as_ref().map(page).transpose()?;
-        for place in output.places().into_iter().chain(page.iter().flat_map(Html::places)) {
-            verify = verify.leave_out(place);
-        }
-        let mut lines = self.say.lines(output);
+        let sheet = self.say.begin(program, &self.output, &inputs)?;
+        verify = sheet.places().into_iter().fold(verify, Verify::leave_out);
+        let progress = Rc::clone(&sheet.progress);
+        let mut findings = self.say.findings(sheet);
         if let (true, Index::Bound(ends)) = (self.quick, manifest.index()) {
             progress.expects(ends.1.files);
         }
         progress.show(move || total);
         let options = self.read.plain_options(progress.hears());
         let report = verify.run(&manifest, &dir, &options, &mut |it| {
-            lines.add(&it);
+            findings.add(&it);
             if is_passed(&it) {
                 progress.passed();
-            }
-            if let Some(page) = &mut page {
-                page.add(&it);
             }
         })?;
         progress.finish();
         let not_compared = report::not_compared(&manifest, &report);
         let limits = Limits { quick: self.quick, only: &self.only, not_compared: &not_compared };
-        let outcome =
-            self.say.end(lines, &console, (&[&manifest], self.dir.as_deref()), &report, &limits)?;
-        if let Some(page) = page {
-            let code = outcome.code();
-            let about = About { manifest: &manifest, dir: &dir, limits: &limits, code };
-            page.finish(&report, &about)?;
-        }
-        Ok(outcome)
+        let dir = Some((&*dir, self.dir.is_some()));
+        self.say.end(findings, (&[&manifest], dir), &report, &limits)
     }
 
     /// Whether the manifest is the one that is meant. Its digest is believed here, and proven when all was read.
@@ -330,9 +320,6 @@ pub(crate) struct DiffArgs {
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 impl DiffArgs {
@@ -341,7 +328,6 @@ impl DiffArgs {
     }
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
-        self.say.color.apply();
         let is_directory = self.new.is_dir();
         // Each is read as a whole: at the same time.
         let (old, new) = std::thread::scope(|scope| {
@@ -355,41 +341,42 @@ impl DiffArgs {
                 Some(joined.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??)
             }
         };
-        let progress = self.progress.start(!self.say.quiet.is_on());
-        let console = Console::new(program, &progress);
         let mut places = Places::new().reads_manifest(&self.old);
         if !is_directory {
             places = places.reads_manifest(&self.new);
         }
         let tree = is_directory.then_some((&old, &*self.new));
-        let places = self.output.file().into_iter().fold(places, Places::writes);
+        let written: Vec<_> =
+            self.output.file().into_iter().chain(self.say.html.as_deref()).collect();
+        let places = written.iter().fold(places, |places, it| places.writes(it));
         places.check(tree)?;
         // Files of a manifest are not read, and no less the user's.
         let manifests = [Some(&old), new.as_ref()].into_iter().flatten();
-        for manifest in manifests.filter(|_| self.output.file().is_some()) {
+        for manifest in manifests.filter(|_| !written.is_empty()) {
             if let Ok(dir) = root::find(manifest) {
                 places.check(Some((manifest, &dir)))?;
             }
         }
         let inputs = [self.old.clone(), self.new.clone()];
-        let output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
-        let verify = output.places().into_iter().fold(Verify::new(), Verify::leave_out);
-        let mut lines = self.say.lines(output);
+        let sheet = self.say.begin(program, &self.output, &inputs)?;
+        let verify = sheet.places().into_iter().fold(Verify::new(), Verify::leave_out);
+        let progress = Rc::clone(&sheet.progress);
+        let mut findings = self.say.findings(sheet);
         let Some(new) = new else {
             let total = old.bytes();
             progress.show(move || total);
             let options = self.read.plain_options(progress.hears());
-            let report = verify.run(&old, &self.new, &options, &mut |it| lines.add(&it))?;
+            let report = verify.run(&old, &self.new, &options, &mut |it| findings.add(&it))?;
             progress.finish();
             let not_compared = report::not_compared(&old, &report);
-            let limits = Limits { quick: false, only: &[], not_compared: &not_compared };
-            return self.say.end(lines, &console, (&[&old], Some(&self.new)), &report, &limits);
+            let limits = Limits { not_compared: &not_compared, ..Limits::default() };
+            return self.say.end(findings, (&[&old], Some((&self.new, true))), &report, &limits);
         };
-        let report =
-            treewide_manifest::machine::diff(&old, &new, &Cancel::new(), &mut |it| lines.add(&it))?;
+        let each = &mut |it: treewide_manifest::Finding| findings.add(&it);
+        let report = treewide_manifest::machine::diff(&old, &new, &Cancel::new(), each)?;
         progress.finish();
         let not_compared = report::not_in_both(&old, &new);
-        let limits = Limits { quick: false, only: &[], not_compared: &not_compared };
-        self.say.end(lines, &console, (&[&old, &new], None), &report, &limits)
+        let limits = Limits { not_compared: &not_compared, ..Limits::default() };
+        self.say.end(findings, (&[&old, &new], None), &report, &limits)
     }
 }

@@ -2,23 +2,25 @@
 
 use super::against::{self, AgainstArgs};
 use super::also::AlsoArgs;
-use super::report::{self, Lines, is_passed};
+use super::report::{self, Findings, Limits, is_passed};
 use super::root;
 use super::rules::RulesArgs;
-use crate::args::color::ColorArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
+use crate::args::output::OutputArgs;
 use crate::args::read::ReadArgs;
+use crate::args::report::ReportArgs;
 use crate::commands::comparing::run;
 use crate::commands::help::Notes;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::Prints;
 use crate::shell::program::Program;
+use crate::shell::sheet::Summary;
 use crate::shell::signals;
 use crate::shell::usage::wrong_value;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 use treewide_files::size;
 use treewide_manifest::machine::{Clock, Draft, Limit, Made, Places, Update};
@@ -134,23 +136,11 @@ pub(crate) struct WithArgs {
     #[arg(value_parser = size::parse, help_heading = "Outboards", hide_short_help = true)]
     min: u64,
 
-    /// Write one JSON object a line: path, verdict, type, other, detail, evidence; and one that counts
-    ///
-    /// Failures of --against have the keys of `check --json`.
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     #[command(flatten)]
-    quiet: QuietArgs,
-
-    #[command(flatten)]
-    color: ColorArgs,
+    report: ReportArgs,
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 /// What may be gone.
@@ -190,14 +180,14 @@ impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when no one else can write it any more.
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
         let Making { path, update, accepts_damage, budget, old, dir, rules, lists } = making;
-        self.color.apply();
         // In place of the manifest, they give an error that says what to name.
         old.filter(|it| it.is_dir() || it.extension().is_some_and(|it| it == "tw"))
             .map(Manifest::open)
             .transpose()?;
         Self::check_places(path, rules, lists)?;
-        let progress = self.progress.start(!self.quiet.is_on());
-        let console = Console::new(program, &progress);
+        let sheet =
+            self.report.begin(program, &OutputArgs::default(), &[], Prints::OnlyFailures)?;
+        let progress = Rc::clone(&sheet.progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
         let pair =
             begin(path, outboards.as_ref(), accepts_damage, old)?.with_journal(!self.no_resume);
@@ -206,7 +196,7 @@ impl WithArgs {
             Some(outboards) => update.outboards(outboards.clone()),
             None => update,
         };
-        self.say_what_is_left(&console, path);
+        self.say_what_is_left(&sheet.console, path);
         let operands = (old.unwrap_or(path), dir);
         let old = old.map(Manifest::open).transpose()?;
         let dir = match (dir, &old) {
@@ -214,11 +204,10 @@ impl WithArgs {
             (None, Some(old)) => root::find(old)?,
             (None, None) => PathBuf::from("."),
         };
-        let output = Output::open(None, false, (&[], &[]), Prints::OnlyFailures, &progress)?;
-        let quiet = self.quiet.is_on();
+        let quiet = self.report.quiet();
         let is_wrong =
             |class: Class| matches!(class, Class::Rot | Class::Suspect) || class.is_unknown();
-        let mut lines = Lines::new(output, self.json, move |class| !quiet || is_wrong(class));
+        let mut findings = Findings::new(sheet, move |class| !quiet || is_wrong(class));
         let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
         if let Some(Index::Bound(ends)) = old.as_ref().map(Manifest::index) {
             progress.expects(ends.1.files);
@@ -229,18 +218,26 @@ impl WithArgs {
         progress.show(move || reads_all.then(|| Manifest::open(&last).ok()?.bytes()).flatten());
         let options = self.read.plain_options(progress.hears());
         let each = &mut |finding: Finding| {
-            lines.add(&finding);
+            findings.add(&finding);
             if is_passed(&finding) {
                 progress.passed();
             }
         };
         let made = update.run(old.as_ref(), &dir, pair, Box::new(clock), &options, each)?;
         progress.finish();
-        let say = |it| against::say(it, path, (self.json, quiet), &console, &progress);
+        let sheet = &mut findings.sheet;
+        let say = |it| against::say(it, path, quiet, sheet);
         let is_as_listed = made.compared.as_ref().map_or(Ok(true), say)?;
-        // The manifest is made although the reader of these lines may be gone.
-        let counts = (&made.report, None, is_as_listed.then_some(made.totals.facts));
-        let said = lines.finish(&console, operands, (!quiet).then_some(counts));
+        let digest = is_as_listed.then_some(made.totals.facts);
+        let more = |object: &mut Object| {
+            report::facts(object, &made.report, &Limits::default(), digest, Some(&dir));
+        };
+        let (text, counts) = (report::summary(&made.report), report::counts(&made.report));
+        let judged = if is_as_listed { outcome(&made.report) } else { Outcome::SomeFailed };
+        let summary = Summary { path, outcome: judged, text, counts, more: &more };
+        // The manifest is made although the reader of these rows may be gone.
+        let said = findings.close(&summary, operands);
+        let console = &findings.sheet.console;
         if !is_as_listed {
             said?;
             return Ok(Outcome::SomeFailed);
@@ -266,7 +263,7 @@ impl WithArgs {
         let is_wrong = report.files_kept > 0 || written.failed.is_some() || !report.is_certain();
         if !quiet {
             if let Some(rules) = rules {
-                rules.say_what_is_idle(&console, &report);
+                rules.say_what_is_idle(console, &report);
             }
             for glob in &report.idle_accepts {
                 let glob = treewide_files::name::shown_text(glob);
@@ -280,7 +277,7 @@ impl WithArgs {
                     "{left_out} not covered any more by the rules, and not in the new manifest"
                 ));
             }
-            self.say(&console, old.is_some(), path, &report, &totals);
+            self.say(console, old.is_some(), path, &report, &totals);
             if let Some(budget) = budget {
                 console.say(&report::round(&report, &totals, budget));
             }
@@ -325,8 +322,8 @@ impl WithArgs {
     }
 
     /// Says that a run was interrupted, if none is under way.
-    fn say_what_is_left(&self, console: &Console<'_>, path: &Path) {
-        if journal::is_left(path) && !journal::is_in_use(path) && !self.quiet.is_on() {
+    fn say_what_is_left(&self, console: &Console, path: &Path) {
+        if journal::is_left(path) && !journal::is_in_use(path) && !self.report.quiet() {
             let text = match self.no_resume {
                 true => "is not used, and removed when this run is done",
                 false => "an interrupted run is resumed; --no-resume starts anew",
@@ -337,7 +334,7 @@ impl WithArgs {
 
     fn say(
         &self,
-        console: &Console<'_>,
+        console: &Console,
         is_update: bool,
         path: &Path,
         report: &Report,
@@ -408,7 +405,7 @@ impl SnapshotArgs {
                 };
                 update = update.against(listed);
             }
-            if !self.with.quiet.is_on() {
+            if !self.with.report.quiet() {
                 self.rules.say_what_is_unseen(program);
             }
             let making = Making {
@@ -485,7 +482,7 @@ impl UpdateArgs {
                 Update::new().full(self.full).accept_rot(Globs::new(&self.accept_rot)?);
             update = self.gone.apply(update).accept_damage(self.accept_damage);
             if let Some(rules) = self.new_rules()? {
-                if !self.with.quiet.is_on() {
+                if !self.with.report.quiet() {
                     self.rules.say_what_is_unseen(program);
                 }
                 update = update.rules(rules);

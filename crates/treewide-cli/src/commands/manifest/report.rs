@@ -1,9 +1,7 @@
-//! Lines about paths on standard output, and counts and notes at the end on standard error.
+//! Rows about paths on standard output, and counts and notes at the end on standard error.
 
-use crate::shell::again::Again;
 use crate::shell::console::Console;
-use crate::shell::output::Output;
-use crate::shell::terminal::Form;
+use crate::shell::sheet::{Row, Sheet, Summary, Text};
 use crate::shell::tone::Tone;
 use crate::shell::wording::{count, quoted, state_word};
 use anyhow::Context;
@@ -22,67 +20,45 @@ use treewide_manifest::{
 };
 
 /// Writes findings.
-pub(super) struct Lines<'a> {
-    output: Output<'a>,
-    json: bool,
+pub(super) struct Findings<'a> {
+    pub(super) sheet: Sheet,
     /// The verdicts that are written.
     shows: Box<dyn Fn(Class) -> bool + 'a>,
-    again: Again,
     /// The first file that is ROT or SUSPECT.
     rotten: Option<PathBuf>,
     failed: Option<anyhow::Error>,
 }
 
-impl<'a> Lines<'a> {
-    pub(super) fn new(output: Output<'a>, json: bool, shows: impl Fn(Class) -> bool + 'a) -> Self {
-        let shows = Box::new(shows);
-        Self { output, json, shows, again: Again::default(), rotten: None, failed: None }
+impl<'a> Findings<'a> {
+    pub(super) fn new(sheet: Sheet, shows: impl Fn(Class) -> bool + 'a) -> Self {
+        Self { sheet, shows: Box::new(shows), rotten: None, failed: None }
     }
 
-    /// Writes the line of a finding; that it cannot be written shows at the end.
+    /// Writes the row of a finding; that it cannot be written shows at the end.
     pub(super) fn add(&mut self, finding: &Finding) {
         let class = finding.verdict.class();
         if matches!(class, Class::Rot | Class::Suspect) {
             self.rotten.get_or_insert_with(|| finding.path());
         }
         let is_news = !matches!(class, Class::Same | Class::Touched) && (self.shows)(class);
-        if !is_news || self.failed.is_some() {
-            return;
-        }
-        let written = if self.json {
-            let line = json(finding);
-            self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))
-        } else {
-            let (word, text) = text(finding);
-            self.output.verdict("", (tone(class), &word), &text)
-        };
-        self.failed = written.and_then(|()| self.output.flush()).err();
-        if matches!(tone(class), Tone::Bad | Tone::Changed | Tone::Unknown) {
-            let line = || text(finding).0 + &text(finding).1;
-            self.again.problem(line);
-        } else {
-            self.again.line();
+        if is_news && self.failed.is_none() {
+            let written = write(&mut self.sheet, finding);
+            self.failed = written.and_then(|()| self.sheet.flush()).err();
         }
     }
 
-    /// Writes the lines that come at the end. `operands` are the list, and the directory if it was named.
-    pub(super) fn finish(
-        mut self,
-        console: &Console<'_>,
+    /// Writes what comes at the end. `operands` are the list, and the directory if it was named.
+    pub(super) fn close(
+        &mut self,
+        summary: &Summary<'_>,
         operands: (&Path, Option<&Path>),
-        counts: Option<(&Report, Option<&Limits<'_>>, Option<Hash>)>,
     ) -> anyhow::Result<()> {
-        if let Some(failed) = self.failed {
+        if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
-        if let Some((report, limits, digest)) = counts.filter(|_| self.json) {
-            let line = summary_json(report, limits, digest);
-            self.output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
-        }
-        self.output.finish().context("the report")?;
-        self.again.say(console, "the problems again:");
+        self.sheet.close(summary).context("the report")?;
         if let Some(path) = &self.rotten {
-            console.say(&what_to_do(path, operands));
+            self.sheet.console.say(&what_to_do(path, operands));
         }
         Ok(())
     }
@@ -120,87 +96,69 @@ fn tone(class: Class) -> Tone {
     }
 }
 
-/// The two parts of a line, such as `MOVED   ` and ` a/x.jpg -> b/x.jpg`.
-fn text(finding: &Finding) -> (String, String) {
-    let word = format!("{:<8}", finding.verdict.class().word().to_uppercase());
-    let path = finding.path();
-    // The root has no name.
-    let name = Listed::new(if path.as_os_str().is_empty() { Path::new(".") } else { &path });
-    let detail = match &finding.verdict {
-        Verdict::Moved { from } => {
-            let from = Finding { name: from.clone(), ..finding.clone() };
-            return (word, format!(" {} -> {name}", Listed::new(&from.path())));
-        }
-        _ => detail(finding),
-    };
-    let slash = match finding.kind {
-        Type::Directory => "/",
-        _ => "",
-    };
-    let detail = if detail.is_empty() { detail } else { format!("  ({detail})") };
-    (word, format!(" {name}{slash}{detail}"))
-}
-
-/// The details of a verdict, with the bytes that differ.
-pub(super) fn detail(finding: &Finding) -> String {
+/// Writes a line such as `MOVED    a/x.jpg -> b/x.jpg`, or its object.
+fn write(sheet: &mut Sheet, finding: &Finding) -> anyhow::Result<()> {
+    let (path, class) = (finding.path(), finding.verdict.class());
     let parts = [Some(finding.verdict.detail()), finding.located.as_ref().map(Located::to_string)];
     let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    parts.join("; ")
+    let moved = || {
+        let from = finding.verdict.from().unwrap_or_default().to_owned();
+        let from = Finding { name: from, ..finding.clone() };
+        let line = format!(" {} -> {}", Listed::new(&from.path()), Listed::new(&path));
+        (String::new(), format!("{:<8}", class.word().to_uppercase()), line)
+    };
+    let more = |object: &mut Object| keys(object, finding);
+    let bytes = match &finding.located {
+        Some(Located::Bytes(bad)) => Some(bad.len),
+        _ => None,
+    };
+    let mut row = Row {
+        bytes,
+        evidence: finding.evidence.map(Evidence::word),
+        detail: parts.join("; "),
+        more: &more,
+        ..Row::new(&path, class.word(), finding.kind.word(), tone(class))
+    };
+    if matches!(finding.verdict, Verdict::Moved { .. }) {
+        row.text = Text::Parts(&moved);
+    }
+    sheet.row(&row)
 }
 
-fn json(finding: &Finding) -> String {
-    let mut object = Object::about(&finding.path());
-    object.string("verdict", finding.verdict.class().word()).string("type", finding.kind.word());
+/// Adds the keys that rows about manifests have in addition.
+fn keys(object: &mut Object, finding: &Finding) {
     let other = match &finding.verdict {
         Verdict::Removed { still_at } => still_at.as_deref(),
         verdict => verdict.from(),
     };
-    match other {
-        Some(name) => {
-            object.string("other", &String::from_utf8_lossy(name));
-            if str::from_utf8(name).is_err() {
-                object.string("other_hex", &hex(name));
-            }
-        }
-        None => drop(object.null("other")),
+    object.string_or_null("other", other.map(String::from_utf8_lossy).as_deref());
+    if let Some(name) = other.filter(|it| str::from_utf8(it).is_err()) {
+        object.string("other_hex", &hex(name));
     }
-    match finding.verdict.detail() {
-        detail if detail.is_empty() => object.null("detail"),
-        detail => object.string("detail", &detail),
-    };
-    match finding.evidence {
-        None => object.null("evidence"),
-        Some(evidence) => object.string("evidence", evidence.word()),
-    };
     match &finding.located {
         None => {}
         Some(Located::Unknown(cause)) => drop(object.null("ranges").string("outboard", cause)),
         Some(Located::Bytes(bad)) => {
             let range = |found: &Flaw| {
                 let (state, Range { start, end }) = (state_word(found.kind), &found.range);
-                format!("{{\"state\":\"{state}\",\"start\":{start},\"end\":{end}}}")
+                format!("{{\"verdict\":\"{state}\",\"start\":{start},\"end\":{end}}}")
             };
             let ranges: Vec<_> = bad.first.iter().map(range).collect();
             object.list("ranges", &ranges).number("more_ranges", bad.more);
             object.number("bad", bad.bad).number("unknown", bad.unknown);
-            object.number("extra", bad.extra).number("bytes", bad.len);
+            object.number("extra", bad.extra);
         }
     }
-    object.finish()
 }
 
-fn summary_json(report: &Report, limits: Option<&Limits<'_>>, digest: Option<Hash>) -> String {
-    let mut object = Object::new();
-    object.number("entries", report.entries());
-    for class in Class::ALL {
-        object.number(class.word(), report.count(class));
-    }
-    let mut evidence = Object::new();
-    for known in Evidence::ALL {
-        evidence.number(known.word(), report.known_by(known));
-    }
-    object.raw("evidence", evidence.finish().trim_end());
-    for (key, number) in [
+/// The numbers of a run.
+pub(super) fn counts(report: &Report) -> Vec<(&'static str, u64)> {
+    let mut counts = vec![("entries", report.entries())];
+    counts.extend(Class::ALL.map(|it| (it.word(), report.count(it))));
+    counts.extend([
+        ("by_read", report.known_by(Evidence::Read)),
+        ("by_metadata", report.known_by(Evidence::Metadata)),
+        ("by_claimed", report.known_by(Evidence::Claimed)),
         ("files_read", report.files_read),
         ("bytes_read", report.bytes_read),
         ("files_unread", report.files_unread),
@@ -210,19 +168,26 @@ fn summary_json(report: &Report, limits: Option<&Limits<'_>>, digest: Option<Has
         ("bytes_resumed", report.bytes_resumed),
         ("files_kept", report.files_kept),
         ("uncovered", report.uncovered),
-    ] {
-        object.number(key, number);
-    }
-    if let Some(limits) = limits {
-        limits.add_to(&mut object, report);
-    }
-    for (key, is) in [("differs", report.differs()), ("certain", report.is_certain())] {
-        object.raw(key, if is { "true" } else { "false" });
-    }
-    if let Some(digest) = digest {
-        object.string("digest", &digest.to_hex());
-    }
-    object.finish()
+        ("skipped", report.skipped),
+    ]);
+    counts
+}
+
+/// Adds what else there is to say of a run; `digest` is that of the manifest.
+pub(super) fn facts(
+    object: &mut Object,
+    report: &Report,
+    limits: &Limits<'_>,
+    digest: Option<Hash>,
+    dir: Option<&Path>,
+) {
+    object.raw("quick", limits.quick).strings("only", limits.only);
+    object
+        .strings("not_compared", limits.not_compared)
+        .string_or_null("index", report.damage.as_deref());
+    object.raw("differs", report.differs()).raw("certain", report.is_certain());
+    object.string_or_null("digest", digest.map(|it| it.to_hex()).as_deref());
+    object.string_or_null("directory", dir.map(Path::to_string_lossy).as_deref());
 }
 
 /// Such as `20001 entries: 20000 same, 1 changed; 20001 files read (131 MB)`.
@@ -312,18 +277,11 @@ fn left_behind(report: &Report) -> Option<String> {
 }
 
 /// What limited a comparison, for `--json`.
+#[derive(Default)]
 pub(super) struct Limits<'a> {
     pub(super) quick: bool,
     pub(super) only: &'a [String],
     pub(super) not_compared: &'a [String],
-}
-
-impl Limits<'_> {
-    fn add_to(&self, object: &mut Object, report: &Report) {
-        object.raw("quick", if self.quick { "true" } else { "false" });
-        object.strings("only", self.only).number("skipped", report.skipped);
-        object.strings("not_compared", self.not_compared);
-    }
 }
 
 /// What two manifests do not both record, so that no one can compare it.
@@ -351,7 +309,7 @@ pub(super) fn not_in_both(old: &Manifest, new: &Manifest) -> Vec<String> {
 }
 
 /// What is wrong with an index.
-pub(super) fn damage(console: &Console<'_>, list: &Path, cause: &str) {
+pub(super) fn damage(console: &Console, list: &Path, cause: &str) {
     let index = treewide_manifest::index_path(list);
     console.about(
         &index,

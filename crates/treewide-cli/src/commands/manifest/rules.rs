@@ -93,7 +93,7 @@ impl RulesArgs {
     }
 
     /// Says which rules that were given matched nothing.
-    pub(super) fn say_what_is_idle(&self, console: &Console<'_>, report: &Report) {
+    pub(super) fn say_what_is_idle(&self, console: &Console, report: &Report) {
         for rule in &report.idle_rules {
             let rule = treewide_files::name::shown_text(rule);
             console.say(&format!("--exclude {rule}: nothing has such a name"));

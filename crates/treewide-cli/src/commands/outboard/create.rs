@@ -3,7 +3,7 @@
 use super::files::{Data, Store};
 use super::shape::{Shape, ShapeArgs};
 use crate::args::mode::ModeArgs;
-use crate::args::progress::ProgressArgs;
+use crate::args::report::ProgressArgs;
 use crate::args::threads::ThreadsArgs;
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
@@ -139,7 +139,8 @@ impl CreateArgs {
         if self.json {
             let order = self.shape.shape(Some(path)).order.to_string();
             let mut object = list::json::Object::about(&self.file);
-            object.string("digest", &digest.to_hex()).number("bytes", len);
+            object.string("verdict", "hashed").string("type", "file").number("bytes", len);
+            object.string("evidence", "read").null("detail").string("digest", &digest.to_hex());
             object.path("outboard", path).number("outboard_bytes", bytes);
             text.extend(object.number("group", group).string("order", &order).finish().bytes());
         } else {

@@ -5,11 +5,9 @@ use super::shape::ShapeArgs;
 use super::trust;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
+use crate::args::report::ReportArgs;
 use crate::commands::comparing;
 use crate::commands::help::Notes;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::Prints;
 use crate::shell::program::Program;
@@ -55,12 +53,8 @@ pub(super) struct DiffArgs {
     #[arg(id = "file", value_name = "NEW")]
     new: PathBuf,
 
-    /// Write one JSON object a line: path (of NEW), start, end
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     #[command(flatten)]
-    quiet: QuietArgs,
+    report: ReportArgs,
 
     #[command(flatten)]
     shape: ShapeArgs,
@@ -70,9 +64,6 @@ pub(super) struct DiffArgs {
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 impl DiffArgs {
@@ -81,8 +72,6 @@ impl DiffArgs {
     }
 
     fn diff(&self, program: Program) -> anyhow::Result<Outcome> {
-        let progress = self.progress.start(false);
-        let console = Console::new(program, &progress);
         let mode = self.mode.mode(&Stdin::default())?;
         let old = self.open(&self.old, mode)?;
         let new = self.open(&self.new, mode)?;
@@ -97,13 +86,13 @@ impl DiffArgs {
             );
         }
         let inputs = [self.old.clone(), self.new.clone()];
-        let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::OnlyFailures)?;
         let (mut ranges, mut differ) = (0, 0);
         for range in new.differences(&old) {
             let range = range.map_err(|error| self.named(&error))?;
             ranges += 1;
             differ += range.end - range.start;
-            let (form, line) = match self.json {
+            let (form, line) = match self.report.json() {
                 true => {
                     let mut object = Object::about(&self.new);
                     object.number("start", range.start).number("end", range.end);
@@ -111,13 +100,13 @@ impl DiffArgs {
                 }
                 false => (Form::Lines, format!("{}..{}\n", range.start, range.end)),
             };
-            output.record(form, |to| to.write_all(line.as_bytes()))?;
+            sheet.output().record(form, |to| to.write_all(line.as_bytes()))?;
         }
-        output.finish()?;
-        if !(self.quiet.is_on() && ranges == 0) {
+        sheet.finish()?;
+        if !(self.report.quiet() && ranges == 0) {
             let longest = new.layout().len().max(old.layout().len());
             let (differ, of) = (HumanBytes(differ), HumanBytes(longest));
-            console.say(&match ranges {
+            sheet.console.say(&match ranges {
                 0 => format!("no difference in {of}"),
                 1 => format!("1 range differs: {differ} of {of}"),
                 _ => format!("{ranges} ranges differ: {differ} of {of}"),

@@ -6,19 +6,17 @@ use super::ranges::PartArgs;
 use super::shape::ShapeArgs;
 use super::totals::Totals;
 use super::trust::TrustArgs;
-use crate::args::color::ColorArgs;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
+use crate::args::report::ReportArgs;
 use crate::args::threads::ThreadsArgs;
 use crate::commands::comparing;
 use crate::commands::help::Notes;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::Prints;
 use crate::shell::program::Program;
+use crate::shell::sheet::Summary;
 use crate::shell::stdin::Stdin;
-use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
 use crate::shell::wording::{state_tone, state_word};
 use anyhow::bail;
@@ -26,9 +24,9 @@ use clap::Args;
 use indicatif::HumanBytes;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
 use treewide::outboard::{Error, Mended, Outboard, WriteAt};
-use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 
 /// Ranges that wait to be said, at most.
@@ -65,9 +63,8 @@ pub(super) struct RepairArgs {
     #[command(flatten)]
     part: PartArgs,
 
-    /// Write one JSON object a line: path, state (repaired, bad, unknown, extra), start, end
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
 
     #[command(flatten)]
     shape: ShapeArgs,
@@ -82,13 +79,7 @@ pub(super) struct RepairArgs {
     threads: ThreadsArgs,
 
     #[command(flatten)]
-    color: ColorArgs,
-
-    #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 impl RepairArgs {
@@ -97,12 +88,7 @@ impl RepairArgs {
     }
 
     fn repair(&self, program: Program) -> anyhow::Result<Outcome> {
-        self.color.apply();
-        let progress = self.progress.start(true);
-        let console = Console::new(program, &progress);
-        let hears = progress.hears();
-        hears.reached(&self.file);
-        let mut data = Data::open_to_write(&self.file)?.counted(hears);
+        let data = Data::open_to_write(&self.file)?;
         if data.is_at(&self.from, &self.file) {
             bail!("{}: is the file itself, and no copy of it", shown(&self.from));
         }
@@ -114,7 +100,11 @@ impl RepairArgs {
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
         self.part.require(&self.file, &layout)?;
         let inputs = self.trust.inputs(&[&self.file, &self.from, &path]);
-        let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::OnlyFailures)?;
+        let progress = Rc::clone(&sheet.progress);
+        let hears = progress.hears();
+        hears.reached(&self.file);
+        let mut data = data.counted(hears);
         progress.show(|| None);
         let (outboard, team) = (Outboard::new(&root, layout, mode, store), self.threads.team()?);
         let (mut totals, mut bytes) = (Totals::default(), 0);
@@ -145,7 +135,7 @@ impl RepairArgs {
                 }
                 // The file is repaired also if that cannot be said.
                 if written.is_ok() {
-                    written = self.line(&mut output, state, range);
+                    written = super::row(&mut sheet, &self.file, state, range);
                 }
             }
             repairing.join().expect("repairing does not panic")
@@ -159,34 +149,21 @@ impl RepairArgs {
         data.is_done();
         progress.finish();
         written?;
-        output.finish()?;
         let by = if is_trusted { "the digest" } else { "its outboard, as no digest was given" };
         let repaired = format!("{} repaired by {by}", HumanBytes(bytes));
-        console.about(
-            &self.file,
-            match totals.outcome() {
-                Outcome::Success if bytes == 0 => format!("nothing is damaged, by {by}"),
-                Outcome::Success => repaired,
-                _ => format!("{repaired}; {}", totals.left(&self.from, &path)),
-            },
-        );
-        Ok(totals.outcome())
-    }
-
-    fn line(
-        &self,
-        output: &mut Output<'_>,
-        (tone, state): (Tone, &str),
-        range: &Range<u64>,
-    ) -> anyhow::Result<()> {
-        let Range { start, end } = *range;
-        if self.json {
-            let mut object = Object::about(&self.file);
-            object.string("state", state).number("start", start).number("end", end);
-            let line = object.finish();
-            return output.record(Form::Json, |to| to.write_all(line.as_bytes()));
-        }
-        let word = format!("{:<8}", state.to_uppercase());
-        output.verdict("", (tone, &word), &format!(" {start}..{end}"))
+        let outcome = totals.outcome();
+        let text = match outcome {
+            Outcome::Success if bytes == 0 => format!("nothing is damaged, by {by}"),
+            Outcome::Success => repaired,
+            _ => format!("{repaired}; {}", totals.left(&self.from, &path)),
+        };
+        let text = format!("{}: {text}", shown(&self.file));
+        let counts = vec![
+            ("repaired", bytes),
+            ("bad", totals.bad.bytes),
+            ("unknown", totals.unknown.bytes),
+            ("extra", totals.extra.bytes),
+        ];
+        sheet.end(&Summary { path: &self.file, outcome, text, counts, more: &|_| {} })
     }
 }

@@ -7,7 +7,7 @@ use super::shape::ShapeArgs;
 use super::trust::{self, TrustArgs};
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
+use crate::args::report::ProgressArgs;
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
@@ -108,7 +108,7 @@ impl SliceArgs {
         };
         let source = Source { data: &data, layout, outboard: &store, root, mode };
         let inputs = self.trust.inputs(&[&self.file, &path]);
-        let output = self.output.open(&inputs, Prints::Always, &progress)?;
+        let output = self.output.open((&inputs, &inputs), Prints::Always, &progress)?;
         let mut to = Sink::new(output);
         progress.show(|| None);
         let made = match only {
@@ -174,7 +174,7 @@ impl UnsliceArgs {
         let mode = self.mode.mode(&stdin)?;
         let mut input = BufReader::with_capacity(256 << 10, open(&self.file, &stdin)?);
         let inputs = std::slice::from_ref(&self.file);
-        let output = self.output.open(inputs, Prints::Always, &progress)?;
+        let output = self.output.open((inputs, inputs), Prints::Always, &progress)?;
         let mut to = Sink::new(output);
         progress.show(|| None);
         let write = |_, bytes: &[u8]| {
@@ -230,13 +230,13 @@ fn at_end(input: &mut impl Read, path: &Path) -> anyhow::Result<()> {
 }
 
 /// The output as a writer, which keeps its error.
-struct Sink<'a> {
-    output: Output<'a>,
+struct Sink {
+    output: Output,
     failed: Option<anyhow::Error>,
 }
 
-impl<'a> Sink<'a> {
-    fn new(output: Output<'a>) -> Self {
+impl Sink {
+    fn new(output: Output) -> Self {
         Self { output, failed: None }
     }
 
@@ -250,7 +250,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-impl Write for Sink<'_> {
+impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.output.record(Form::Raw, |to| to.write_all(bytes)).map_err(|error| {
             self.failed = Some(error);

@@ -6,27 +6,23 @@ use super::ranges::PartArgs;
 use super::shape::ShapeArgs;
 use super::totals::{Part, Totals};
 use super::trust::TrustArgs;
-use crate::args::color::ColorArgs;
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
-use crate::args::progress::ProgressArgs;
-use crate::args::quiet::QuietArgs;
+use crate::args::report::ReportArgs;
 use crate::args::threads::ThreadsArgs;
 use crate::commands::comparing::{self, EXIT};
 use crate::commands::help::Notes;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints};
+use crate::shell::output::Prints;
 use crate::shell::program::Program;
+use crate::shell::sheet::Summary;
 use crate::shell::stdin::Stdin;
-use crate::shell::terminal::Form;
 use crate::shell::wording::{count, state_tone, state_word};
 use clap::Args;
 use indicatif::HumanBytes;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use treewide::Hash;
-use treewide::outboard::{Flaw, Layout, Outboard};
+use std::rc::Rc;
+use treewide::outboard::{Layout, Outboard};
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 
@@ -56,15 +52,8 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     part: PartArgs,
 
-    /// Write one JSON object a line: path, state, start, end; and one that counts
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     #[command(flatten)]
-    quiet: QuietArgs,
-
-    #[command(flatten)]
-    color: ColorArgs,
+    report: ReportArgs,
 
     #[command(flatten)]
     shape: ShapeArgs,
@@ -80,9 +69,6 @@ pub(super) struct VerifyArgs {
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 impl VerifyArgs {
@@ -91,12 +77,7 @@ impl VerifyArgs {
     }
 
     fn verify(&self, program: Program) -> anyhow::Result<Outcome> {
-        self.color.apply();
-        let progress = self.progress.start(!self.quiet.is_on());
-        let console = Console::new(program, &progress);
-        let hears = progress.hears();
-        hears.reached(&self.file);
-        let data = Data::open(&self.file)?.counted(hears);
+        let data = Data::open(&self.file)?;
         let (path, shape) = self.shape.find(&self.file, self.part.outboard.as_deref())?;
         let (store, layout) = Store::open(&path, shape, self.part.size.unwrap_or(data.len()))?;
         let mode = self.mode.mode(&Stdin::default())?;
@@ -104,7 +85,11 @@ impl VerifyArgs {
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
         self.part.require(&self.file, &layout)?;
         let inputs = self.trust.inputs(&[&self.file, &path]);
-        let mut output = self.output.open(&inputs, Prints::OnlyFailures, &progress)?;
+        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::OnlyFailures)?;
+        let progress = Rc::clone(&sheet.progress);
+        let hears = progress.hears();
+        hears.reached(&self.file);
+        let data = data.counted(hears);
         let ranges = self.part.groups(&layout);
         let covered = ranges.iter().map(|range| range.end.min(layout.len()) - range.start).sum();
         progress.show(move || Some(covered));
@@ -120,65 +105,35 @@ impl VerifyArgs {
                     Err(changed) => changed,
                 })?;
                 totals.add(&found, &layout);
-                self.line(&mut output, &found)?;
+                super::row(
+                    &mut sheet,
+                    &self.file,
+                    (state_tone(found.kind), state_word(found.kind)),
+                    &found.range,
+                )?;
+                sheet.flush()?;
             }
         }
         // What was found may be of two versions of the file.
         data.unchanged(&self.file)?;
         data.is_done();
         progress.finish();
-        if self.json && !self.quiet.is_on() {
-            let line = self.json(&totals, &layout, covered, is_trusted.then_some(&root));
-            output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
-        }
-        output.finish()?;
+        let text = summary(&totals, &layout, covered, is_trusted, &path, self.mode.others());
+        let text = format!("{}: {text}", shown(&self.file));
+        let counts = vec![
+            ("length", layout.len()),
+            ("covered", covered),
+            ("group", layout.group().bytes()),
+            ("bad", totals.bad.bytes),
+            ("unknown", totals.unknown.bytes),
+            ("extra", totals.extra.bytes),
+        ];
+        let digest = is_trusted.then(|| root.to_hex());
+        let more = |object: &mut Object| {
+            object.string_or_null("digest", digest.as_deref());
+        };
         let outcome = totals.outcome();
-        if !(self.quiet.is_on() && outcome == Outcome::Success) {
-            console.about(
-                &self.file,
-                summary(&totals, &layout, covered, is_trusted, &path, self.mode.others()),
-            );
-        }
-        Ok(outcome)
-    }
-
-    fn line(&self, output: &mut Output<'_>, found: &Flaw) -> anyhow::Result<()> {
-        let Range { start, end } = found.range;
-        let word = state_word(found.kind);
-        if self.json {
-            let mut object = Object::about(&self.file);
-            object.string("state", word).number("start", start).number("end", end);
-            let line = object.finish();
-            output.record(Form::Json, |to| to.write_all(line.as_bytes()))?;
-        } else {
-            let word = format!("{:<8}", word.to_uppercase());
-            output.verdict("", (state_tone(found.kind), &word), &format!(" {start}..{end}"))?;
-        }
-        output.flush()
-    }
-
-    fn json(
-        &self,
-        totals: &Totals,
-        layout: &Layout,
-        covered: u64,
-        trusted: Option<&Hash>,
-    ) -> String {
-        let mut object = Object::about(&self.file);
-        let state = match totals.outcome() {
-            Outcome::Success => "ok",
-            Outcome::SomeFailed => "damaged",
-            _ => "unknown",
-        };
-        object.string("verdict", state).number("bytes", layout.len()).number("covered", covered);
-        object.number("group", layout.group().bytes());
-        object.number("bad", totals.bad.bytes).number("unknown", totals.unknown.bytes);
-        object.number("extra", totals.extra.bytes);
-        match trusted {
-            Some(digest) => object.string("digest", &digest.to_hex()),
-            None => object.null("digest"),
-        };
-        object.finish()
+        sheet.end(&Summary { path: &self.file, outcome, text, counts, more: &more })
     }
 }
 

@@ -5,8 +5,7 @@
 //! fill the memory.)
 
 use crate::args::input::Input;
-use crate::shell::console::Console;
-use crate::shell::output::Output;
+use crate::shell::sheet::Sheet;
 use crate::shell::streams;
 use crate::shell::terminal::Form;
 use crate::shell::wording::count;
@@ -22,8 +21,7 @@ use treewide_files::name::shown;
 /// A digest has the usual length, as --check takes no other. An offset is of no use, but b3sum takes it.
 pub(crate) fn run(
     input: &Input,
-    console: &Console<'_>,
-    mut output: Output<'_>,
+    sheet: &mut Sheet,
     lists: Vec<PathBuf>,
     seek: u64,
     quiet: bool,
@@ -39,7 +37,7 @@ pub(crate) fn run(
     for event in &mut check.results(input.run(Operands::new(check, lists).stdin(open))) {
         match event {
             Event::Finding(finding) => {
-                output.spare(&finding.path)?;
+                sheet.output().spare(&finding.path)?;
                 let verdict = match (finding.status, finding.cause) {
                     (Status::Ok, _) if quiet => continue,
                     (Status::Ok, _) => "OK".to_owned(),
@@ -49,18 +47,18 @@ pub(crate) fn run(
                 };
                 failures += u64::from(finding.status != Status::Ok);
                 let listed = finding.listed.unwrap_or_default();
-                output.record(Form::Lines, |to| writeln!(to, "{listed}: {verdict}"))?;
+                sheet.output().record(Form::Lines, |to| writeln!(to, "{listed}: {verdict}"))?;
             }
             Event::Malformed(list, line) => {
-                output.flush()?;
-                console.say(&format!("{}:{}: {}", shown(&list), line.number, line.cause));
+                sheet.flush()?;
+                sheet.console.say(&format!("{}:{}: {}", shown(&list), line.number, line.cause));
                 failures += 1;
             }
             Event::ListEnd(end) => {
-                output.flush()?;
+                sheet.flush()?;
                 end.end.with_context(|| shown(&end.list))?;
             }
-            Event::Pause => output.flush()?,
+            Event::Pause => sheet.flush()?,
             Event::Cancelled => bail!("cancelled before the end"),
             // No list is a directory.
             Event::Place(_) | Event::Store(_) | Event::StoreEnd(_) => {}
@@ -68,8 +66,7 @@ pub(crate) fn run(
     }
     if failures > 0 {
         let failed = count(failures, "computed checksum");
-        console.say(&format!("WARNING: {failed} did NOT match"));
+        sheet.console.say(&format!("WARNING: {failed} did NOT match"));
     }
-    output.finish()?;
     Ok(failures)
 }

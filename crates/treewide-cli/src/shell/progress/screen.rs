@@ -64,15 +64,17 @@ impl Screen {
         self.state().has_lines = true;
     }
 
-    /// The run is over: wipes the line away. Returns whether lines were written that stay.
-    pub(super) fn end(&self) -> bool {
+    /// The run is over: wipes the line away. Returns whether lines were written that stay; `None` if it was over before.
+    pub(super) fn end(&self) -> Option<bool> {
         let mut state = self.state();
-        if state.was_drawn && !state.is_over {
+        if std::mem::replace(&mut state.is_over, true) {
+            return None;
+        }
+        if state.was_drawn {
             redraw("");
         }
-        state.is_over = true;
         self.over.notify_all();
-        state.has_lines
+        Some(state.has_lines)
     }
 }
 
