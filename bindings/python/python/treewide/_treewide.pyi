@@ -854,8 +854,8 @@ def _manifest_snapshot(
 
     `progress` is called about 20 times a second with the numbers of files and bytes so far; an exception that it raises
     stops the run. The manifest appears at the end, all at once. A file that cannot be read is a finding. A run that was
-    stopped or killed is continued by the next one with the same `list`, which reads again what took the first second
-    only; with `resume=False`, everything.
+    stopped or killed after its first second is continued by the next one with the same `list`; with `resume=False`,
+    everything is read again.
 
     Raises `OSError` that names a file if the manifest cannot be written; `ManifestError` if there is a list or an index
     in its place, which only `update` replaces; and, with `findings`, for files that are not as `against` lists them;

@@ -67,12 +67,13 @@ fn a_file_that_ends_too_soon_has_no_digest() {
         Err(why) => return skip("files that end too soon", why),
     };
     let mut cases = 0;
-    for len in [1, 100, 1_000, 65_536, 200_000, 500_000, 1_500_000, (17 << 20) + 5] {
+    let lens = [1, 100, 1_000, 65_536, 200_000, 500_000, 1_500_000, (17 << 20) + 5];
+    for (round, len) in lens.into_iter().enumerate() {
         let whole = content(len);
         machine.folder.write("tree/cut", &whole);
         machine.folder.write("tree/near", "near");
         machine.folder.write("SUMS", format!("{}  tree/cut\n", hex(&whole)));
-        for by in [1, 100, len] {
+        for (turn, by) in [1, 100, len].into_iter().enumerate() {
             if by > len {
                 continue;
             }
@@ -101,7 +102,11 @@ fn a_file_that_ends_too_soon_has_no_digest() {
                 commands.push(format!("sum --strategy {strategy} tree/cut"));
                 commands.push(format!("sum --strategy {strategy} <tree/cut"));
             }
-            for command in commands {
+            // Each command with each length once, and with each difference for some of them.
+            for (place, command) in commands.into_iter().enumerate() {
+                if (place + round) % 3 != turn {
+                    continue;
+                }
                 let ended = machine.run(by, &format!("treewide {command}"));
                 cases += 1;
                 let text = String::from_utf8_lossy(&ended.stdout);
@@ -136,7 +141,6 @@ fn a_file_that_goes_on_is_never_hashed_up_to_its_length() {
             let mut commands: Vec<String> = [
                 "sum tree/low",
                 "sum --threads 1 tree/low",
-                "sum -r tree",
                 "sum -r tree",
                 "sum <tree/low",
                 "check PARTS",

@@ -151,7 +151,7 @@ impl Draft {
         })
     }
 
-    /// Keeps a [journal](crate::keep::journal) of files that are read after the first second, until the manifest appears. With `resumes`,
+    /// Keeps a [journal](crate::keep::journal) of the files that were read, from the first second on until the manifest appears. With `resumes`,
     /// what is in a journal that is there already is not read again.
     pub fn with_journal(self, resumes: bool) -> Self {
         self.with_journal_from(resumes, journal::FROM)

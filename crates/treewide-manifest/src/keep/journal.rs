@@ -12,8 +12,7 @@
 //!
 //! A journal is a help and nothing else: what cannot be used is left alone, and the run reads what it needs.
 //!
-//! A thread of its own writes, so that no one waits for the disk. What is read in the first second is not kept: reading it
-//! again takes no longer than that, and most runs are over by then.
+//! A thread of its own writes, so that no one waits for the disk. It begins after a second: most runs are over by then, and leave nothing.
 
 use crate::error::Error;
 use crate::format::also::{self, Texts};
@@ -36,7 +35,7 @@ mod writer;
 
 /// The version that is written, and the only one that is read.
 const VERSION: &str = "journal 1";
-/// What is read is kept after this time.
+/// The file is written after this time.
 pub(crate) const FROM: Duration = Duration::from_secs(1);
 /// Parts that are read next to each other, at most. A run that continues after as many others writes no part.
 const PARTS: usize = 200;
@@ -155,7 +154,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// The journal of a run that makes a manifest of `root`. With `resumes`, what is in the journal that is at the path is returned,
     /// and more is added to it. Without, that journal stays as it is until the run is done, and no other one is written. Nothing is
-    /// added before the time `from` has passed.
+    /// written before the time `from` has passed.
     ///
     /// # Errors
     /// If another run is writing it.
@@ -218,9 +217,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether what is read is added to it from now on.
+    /// Whether what is read is added to it.
     pub(crate) fn is_kept(&self) -> bool {
-        self.writer.as_ref().is_some_and(|it| it.shared.is_kept.load(Ordering::Relaxed))
+        self.writer.is_some()
     }
 
     /// Whether the file at its path is ours, or will be.

@@ -115,7 +115,7 @@ pub(crate) struct WithArgs {
 
     /// Start anew, also if a run was interrupted
     ///
-    /// What a run has read after its first second is kept in X.b3.part until the manifest is complete. The next run of this directory
+    /// What a run of more than a second has read is kept in X.b3.part until the manifest is complete. The next run of this directory
     /// does not read a file again that the interrupted run has read, if its size, times, inode and device are as they were. With this
     /// flag, X.b3.part is not used, and is removed when the run is done.
     #[arg(long, help_heading = "Reading", hide_short_help = true)]

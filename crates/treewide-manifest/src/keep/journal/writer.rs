@@ -32,7 +32,6 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// There is enough to write, or nothing more comes.
     changed: Condvar,
-    pub(super) is_kept: AtomicBool,
     /// Whether the file at the path is that of this run.
     pub(super) has_file: AtomicBool,
 }
@@ -75,7 +74,6 @@ impl Writer {
         from: Duration,
     ) -> Option<Self> {
         let shared = Arc::new(Shared::default());
-        shared.is_kept.store(from.is_zero(), Ordering::Relaxed);
         shared.has_file.store(matches!(place, Place::Open(_)), Ordering::Relaxed);
         let header = serde_json::to_string(header).ok()? + "\n";
         let writing = Writing { place, header: Some(header), hasher, synced: Instant::now() };
@@ -111,8 +109,10 @@ impl Writing {
             let waited = shared.changed.wait_timeout_while(shared.state(), most, goes_on);
             waited.unwrap_or_else(PoisonError::into_inner).0
         };
-        drop(wait(from, |state| !state.is_over));
-        shared.is_kept.store(true, Ordering::Relaxed);
+        // A shorter run leaves no journal.
+        if !from.is_zero() && wait(from, |state| !state.is_over).is_over {
+            return;
+        }
         loop {
             let mut state = wait(WRITTEN_EVERY, |it| !it.is_over && it.waiting.len() < WRITTEN_AT);
             let (records, is_over) = (std::mem::take(&mut state.waiting), state.is_over);
