@@ -13,7 +13,7 @@ export interface Whole extends Mode {
   expected: Uint8Array | string;
   /** The bytes of the whole input. */
   size: number;
-  /** The outboard: pairs in pre-order, for groups of 16 KiB, without a header. */
+  /** The outboard, for groups of 16 KiB: the bytes of an `.obao4` file. */
   outboard: Uint8Array;
 }
 

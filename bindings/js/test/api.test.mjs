@@ -13,7 +13,7 @@ import { hex, modeOf, pattern, vectors } from "./lib/vectors.mjs";
 
 const [hashes, outputs] = ["hash", "xof"].map((name) => vectors(`${name}.json`));
 // Those of groups of 16 KiB, and of inputs that are one group: whatever its size, that has no pairs.
-const outboards = vectors("outboard.json").cases.filter(({ log2, pre }) => log2 === 4 || pre === "");
+const outboards = vectors("outboard.json").cases.filter(({ log2, pairs }) => log2 === 4 || pairs === "");
 const input = pattern(300_000);
 const MODES = ["hash", "keyed_hash", "derive_key"];
 
@@ -601,7 +601,7 @@ test("a pool names a worker that fails or ends, and starts new ones for the next
 
 test("verifyRange accepts what belongs to the digest, and nothing else", (t) => {
   let cases = 0;
-  for (const { len: size, mode: name, digest, pre: text } of outboards) {
+  for (const { len: size, mode: name, digest, pairs: text } of outboards) {
     const mode = modeOf(name, hashes);
     const outboard = Uint8Array.from(Buffer.from(text, "hex"));
     const whole = { expected: digest, size, outboard, ...mode };

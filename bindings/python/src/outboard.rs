@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use treewide::file::{self, OutboardError};
-use treewide::outboard::{Error, Flaw, FlawKind, Group, IoError, Layout, Order, Outboard, ReadAt};
+use treewide::outboard::{Error, Flaw, FlawKind, Group, IoError, Layout, Outboard, ReadAt};
 use treewide::{Hash, OUT_LEN};
 use treewide_files::Replacement;
 
@@ -42,22 +42,14 @@ pub(crate) fn damage(py: Python<'_>, found: &Flaw) -> PyResult<Py<Damage>> {
     Py::new(py, (make!(py, Damage { start: start, stop: stop, state: state }), Record))
 }
 
-/// The size of groups, and the order of pairs.
-pub(crate) type Shape<'a> = (u64, &'a str);
-
-pub(crate) fn shape((group, order): Shape<'_>) -> PyResult<(Group, Order)> {
-    let group = Group::of_bytes(group).ok_or_else(|| {
+pub(crate) fn group_of(bytes: u64) -> PyResult<Group> {
+    Group::of_bytes(bytes).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "group is a power of two from {} to {} bytes, and not {group}",
-            Group::BAO.bytes(),
+            "group is a power of two from {} to {} bytes, and not {bytes}",
+            Group::LEAST.bytes(),
             Group::MOST.bytes()
         ))
-    })?;
-    match order {
-        "pre" => Ok((group, Order::Pre)),
-        "post" => Ok((group, Order::Post)),
-        _ => Err(PyValueError::new_err(format!("order is \"pre\" or \"post\", and not {order:?}"))),
-    }
+    })
 }
 
 /// A file that is read until the run is cancelled.
@@ -102,7 +94,6 @@ impl<'a> Files<'a> {
         course: &'c Course,
         size: Option<u64>,
         group: Group,
-        order: Order,
     ) -> Result<(Watched<'c>, File, Layout), Failure<'a>> {
         let open = |path: &'a Path| {
             let file = file::open_at_once(path).map_err(Failure::Open)?;
@@ -112,7 +103,7 @@ impl<'a> Files<'a> {
             }
         };
         let ((file, len), (pairs, _)) = (open(self.path)?, open(self.outboard)?);
-        let layout = Layout::new(size.unwrap_or(len), group, order);
+        let layout = Layout::new(size.unwrap_or(len), group);
         Ok((Watched { file, course }, pairs, layout))
     }
 
@@ -146,20 +137,20 @@ impl<'a> Files<'a> {
 
 /// Makes the outboard of a file; returns the digest.
 #[pyfunction]
-#[pyo3(signature = (path, outboard, /, *, shape, key, derive_key_context, threads, progress))]
+#[pyo3(signature = (path, outboard, /, *, group, key, derive_key_context, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _outboard_create<'py>(
     py: Python<'py>,
     path: FilePath,
     outboard: FilePath,
-    shape: Shape<'_>,
+    group: u64,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
-    let (group, order) = self::shape(shape)?;
+    let group = group_of(group)?;
     let (path, outboard) = (&path.0, &outboard.0);
     let failed = |error: io::Error| failure::of_system(py, outboard, &error);
     if same_file::is_same_file(path, outboard).unwrap_or(false) {
@@ -169,7 +160,7 @@ pub(crate) fn _outboard_create<'py>(
     let mut replacement = py.detach(|| Replacement::begin(outboard)).map_err(failed)?;
     let mut to = replacement.file().try_clone().map_err(failed)?;
     let made = update_from(py, path, threads, progress, |options| {
-        match options.mode(mode).outboard(path, group, order, &mut to) {
+        match options.mode(mode).outboard(path, group, &mut to) {
             Ok(made) => Ok(Ok(made.digest)),
             Err(OutboardError::Data(error)) => Err(error),
             Err(OutboardError::Outboard(error)) => Ok(Err(io::Error::from(error))),
@@ -191,7 +182,7 @@ pub(crate) fn _outboard_create<'py>(
 /// Verifies a range of a file: where it is damaged, and how.
 #[pyfunction]
 #[pyo3(signature = (
-    outboard, path, expected, /, *, start, stop, size, shape, key, derive_key_context, threads, progress
+    outboard, path, expected, /, *, start, stop, size, group, key, derive_key_context, threads, progress
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _outboard_verify<'py>(
@@ -202,18 +193,18 @@ pub(crate) fn _outboard_verify<'py>(
     start: u64,
     stop: Option<u64>,
     size: Option<u64>,
-    shape: Shape<'_>,
+    group: u64,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Py<Damage>>> {
     let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
-    let (group, order) = self::shape(shape)?;
+    let group = group_of(group)?;
     let files = Files { path: &path.0, outboard: &outboard.0 };
     let course = Course::default();
     let work = || {
-        let (data, pairs, layout) = files.open(&course, size, group, order)?;
+        let (data, pairs, layout) = files.open(&course, size, group)?;
         let outboard = Outboard::new(&Hash::from_bytes(expected), layout, mode, pairs);
         threads.run(|_| {
             let mut damage = outboard.damage(&data, start..stop.unwrap_or(u64::MAX));
@@ -240,7 +231,7 @@ pub(crate) fn _outboard_verify<'py>(
 
 /// Returns the bytes of a range, all of them verified.
 #[pyfunction]
-#[pyo3(signature = (outboard, path, expected, /, *, start, stop, size, shape, key, derive_key_context))]
+#[pyo3(signature = (outboard, path, expected, /, *, start, stop, size, group, key, derive_key_context))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn _outboard_read<'py>(
     py: Python<'py>,
@@ -250,16 +241,16 @@ pub(crate) fn _outboard_read<'py>(
     start: u64,
     stop: u64,
     size: Option<u64>,
-    shape: Shape<'_>,
+    group: u64,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mode = mode(key, derive_key_context)?;
-    let (group, order) = self::shape(shape)?;
+    let group = group_of(group)?;
     let files = Files { path: &path.0, outboard: &outboard.0 };
     let course = Course::default();
     let work = || {
-        let (data, pairs, layout) = files.open(&course, size, group, order)?;
+        let (data, pairs, layout) = files.open(&course, size, group)?;
         let outboard = Outboard::new(&Hash::from_bytes(expected), layout, mode, pairs);
         let mut reader = outboard.reader(&data);
         let mut bytes = Vec::new();

@@ -19,7 +19,7 @@ use crate::buffer::{self, Items};
 use crate::files;
 use crate::mode::mode;
 use crate::oneshot::DETACHED;
-use crate::outboard::shape;
+use crate::outboard::group_of;
 
 create_exception!(
     treewide.scale.work,
@@ -302,15 +302,10 @@ impl Parts {
     }
 
     #[doc = stub!("Parts.outboard")]
-    #[pyo3(signature = (group=16384, order="pre"))]
-    fn outboard<'py>(
-        &self,
-        py: Python<'py>,
-        group: u64,
-        order: &str,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let (group, order) = shape((group, order))?;
-        match self.locked(py, |parts| parts.outboard(group, order)) {
+    #[pyo3(signature = (group=16384))]
+    fn outboard<'py>(&self, py: Python<'py>, group: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let group = group_of(group)?;
+        match self.locked(py, |parts| parts.outboard(group)) {
             Ok(pairs) => Ok(PyBytes::new(py, &pairs)),
             Err(none) => Err(PyValueError::new_err(none.to_string())),
         }

@@ -11,15 +11,14 @@ use treewide::hazmat::{self, ChainingValue};
 use treewide::outboard::{Layout, Node, PAIR_LEN};
 use treewide::{Hash, OUT_LEN};
 
-use crate::outboard::{Shape, shape};
+use crate::outboard::group_of;
 use crate::parts::{Ends, ends};
 
 /// Pairs whose places are nearer than this are asked for at once: a request takes longer than these bytes. A guess.
 const GAP: u64 = 4096;
 
-fn layout(size: u64, shape: Shape<'_>) -> PyResult<Layout> {
-    let (group, order) = self::shape(shape)?;
-    Ok(Layout::new(size, group, order))
+fn layout(size: u64, group: u64) -> PyResult<Layout> {
+    Ok(Layout::new(size, group_of(group)?))
 }
 
 /// Calls `pair` with each node above the groups, from the root down and from left to right.
@@ -34,20 +33,18 @@ fn above(layout: &Layout, node: Node, groups: &Range<u64>, pair: &mut impl FnMut
 
 /// Returns the bytes of an outboard, and its ranges that verify a range of an input: few, in order.
 #[pyfunction]
-#[pyo3(signature = (size, shape, start, stop, /))]
+#[pyo3(signature = (size, group, start, stop, /))]
 pub(crate) fn _outboard_places(
     size: u64,
-    shape: Shape<'_>,
+    group: u64,
     start: u64,
     stop: u64,
 ) -> PyResult<(u64, Vec<Ends>)> {
-    let layout = layout(size, shape)?;
+    let layout = layout(size, group)?;
     let mut places = Vec::new();
     above(&layout, layout.root(), &layout.groups_of(&(start..stop)), &mut |place| {
         places.push(place)
     });
-    // In post-order the root is the last.
-    places.sort_unstable();
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for place in places {
         let at = place * PAIR_LEN as u64;
@@ -118,17 +115,17 @@ type Trusted<'py> = (u64, u64, Bound<'py, PyBytes>);
 ///
 /// An input of one group has no pair: that is for the caller.
 #[pyfunction]
-#[pyo3(signature = (expected, size, shape, start, stop, pairs, /))]
+#[pyo3(signature = (expected, size, group, start, stop, pairs, /))]
 pub(crate) fn _outboard_trusted<'py>(
     py: Python<'py>,
     expected: [u8; OUT_LEN],
     size: u64,
-    shape: Shape<'_>,
+    group: u64,
     start: u64,
     stop: u64,
     pairs: Vec<(u64, Vec<u8>)>,
 ) -> PyResult<(Vec<Trusted<'py>>, Vec<Ends>)> {
-    let layout = layout(size, shape)?;
+    let layout = layout(size, group)?;
     if layout.groups() == 1 {
         return Err(PyValueError::new_err("an input of one group has no pairs: hash it"));
     }

@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use treewide::file::{self, OutboardError, Report, Strategy};
-use treewide::outboard::{Group, Order, WriteAt};
+use treewide::outboard::{Group, WriteAt};
 use treewide::{Cancel, Hasher, Mode};
 
 /// No more threads than this for each core: more find nothing to do, and a million would keep the machine
@@ -249,11 +249,11 @@ impl Options {
         &self,
         file: &File,
         path: &Path,
-        (group, order): (Group, Order),
+        group: Group,
         out: &mut (impl WriteAt + Send + ?Sized),
     ) -> Result<Hashed, OutboardError> {
         self.with_reader(path, |options| {
-            let made = options.outboard_file(file, path, group, order, out)?;
+            let made = options.outboard_file(file, path, group, out)?;
             let digest = Digest::of_hash(&made.digest, Extent::HASH);
             Ok(self.hashed(digest.expect("the whole digest"), &made.report))
         })

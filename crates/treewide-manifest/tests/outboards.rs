@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use treewide::outboard::{self, Flaw, FlawKind, Group, Order};
+use treewide::outboard::{self, Flaw, FlawKind, Group};
 use treewide_manifest::machine::{Draft, Made, Update, Verify};
 use treewide_manifest::{Bad, Error, Located, Options, Outboards, Progress, Rules};
 
@@ -102,8 +102,7 @@ fn outboards_are_those_of_the_files() {
     assert_eq!(made(&tree), (4, 6));
     let mut expected = Vec::new();
     for len in [50_000, 100_000, 3_000_001] {
-        let (digest, pairs) =
-            outboard::create(&content(len), Group::IROH, Order::Pre, treewide::Mode::PLAIN);
+        let (digest, pairs) = outboard::create(&content(len), Group::IROH, treewide::Mode::PLAIN);
         expected.push(format!("{digest}.obao4"));
         assert!(fs::read(outboard_of(&tree, len)).unwrap() == pairs, "{len}");
     }
@@ -151,7 +150,7 @@ fn outboards_are_believed_as_far_as_the_digest_proves() {
     let path = outboard_of(&tree, 100_000);
     let right = fs::read(&path).unwrap();
     // Of another file of the same length, under the right name; cut off; empty; a flipped bit in the root.
-    let other = outboard::create(&[7; 100_000], Group::IROH, Order::Pre, treewide::Mode::PLAIN).1;
+    let other = outboard::create(&[7; 100_000], Group::IROH, treewide::Mode::PLAIN).1;
     let mut flipped = right.clone();
     flipped[63] ^= 1;
     for wrong in [&other[..], &right[..right.len() - 1], &[], &flipped] {

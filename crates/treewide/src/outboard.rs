@@ -12,19 +12,15 @@
 //! data         group 0, group 1, ...               16 KiB each, the last one as short as it comes
 //! ```
 //!
-//! The bytes are those of the crate `bao-tree`: [`Layout`] says where each pair lies. With [`Group::IROH`] and
-//! [`Order::Pre`] they are the `.obao4` files of iroh.
+//! The bytes are those of the crate `bao-tree` in pre-order: [`Layout`] says where each pair lies. With [`Group::IROH`] they are the
+//! `.obao4` files of iroh.
 //!
 //! [`create_at`] makes an outboard of data of any length, [`create`] of data in memory, [`fill`] without an allocation,
 //! and `file::Options::outboard` of a file by the strategy that suits it.
-//! [`BaoFile`] reads and writes the files of bao.
 //!
 //! [`Outboard`] compares data with a digest: [`verify`](Outboard::verify) reads the groups of a range and the pairs above them,
 //! and nothing else; [`damage`](Outboard::damage) says which ranges are bad, and which are unknown because the outboard is broken
 //! above them. `reader` is a `Read + Seek` of verified bytes. `repair` writes the bad groups from a copy.
-//!
-//! After writes that are known, `update` reads what was written and nothing else. `differences` compares two outboards without
-//! their data.
 //!
 //! [`Parts::outboard`](crate::parts::Parts::outboard) makes the outboard of an input that was hashed in parts, in any order and place.
 //!
@@ -33,7 +29,6 @@
 //! There are [`Layout`], arithmetic of `u64` for inputs of up to 2^64 - 1 bytes on every target; [`ReadAt`] and [`WriteAt`]; [`fill`]; and
 //! [`Outboard`] with `verify` and `damage`, group by group, as there is no room for more.
 
-mod bao;
 mod climb;
 #[cfg(feature = "std")]
 mod compare;
@@ -41,8 +36,6 @@ mod compared;
 mod create;
 #[cfg(feature = "std")]
 mod create_at;
-#[cfg(feature = "std")]
-mod differences;
 mod error;
 #[cfg(feature = "std")]
 mod find;
@@ -66,23 +59,18 @@ mod tile;
 mod tile_at;
 #[cfg(all(feature = "file", any(unix, windows)))]
 mod tops;
-#[cfg(feature = "std")]
-mod update;
 mod verify;
 mod walk;
 
-pub use bao::BaoFile;
 #[cfg(feature = "std")]
 pub use create::create;
 pub use create::fill;
 #[cfg(feature = "std")]
 pub use create_at::create_at;
-#[cfg(feature = "std")]
-pub use differences::Differences;
 pub use error::{Error, IoError};
 pub use flaw::{Flaw, FlawKind};
 pub use io::{ReadAt, WriteAt};
-pub use layout::{Group, Layout, Node, Order, PAIR_LEN};
+pub use layout::{Group, Layout, Node, PAIR_LEN};
 #[cfg(feature = "std")]
 pub use of_parts::NoOutboard;
 #[cfg(feature = "std")]

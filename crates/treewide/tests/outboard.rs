@@ -1,8 +1,6 @@
-//! Outboards: against the definition on every target, against `bao-tree` and `bao` where they are built, and against everything
+//! Outboards: against the definition on every target, against `bao-tree` where it is built, and against everything
 //! that may be wrong with data and outboard.
 #![cfg(all(feature = "std", feature = "outboard"))]
-#![allow(clippy::single_range_in_vec_init, reason = "a list of one dirty range is meant")]
-
 #[path = "outboard/changing.rs"]
 mod changing;
 mod common;
@@ -18,16 +16,12 @@ mod reference;
 mod repair;
 #[path = "outboard/sparse.rs"]
 mod sparse;
-#[path = "outboard/update.rs"]
-mod update;
 #[path = "outboard/verify.rs"]
 mod verify;
 
 use treewide::Hash;
 use treewide::hazmat::{self, HasherExt};
-use treewide::outboard::{Group, Layout, Node, Order};
-
-const ORDERS: [Order; 2] = [Order::Pre, Order::Post];
+use treewide::outboard::{Group, Layout, Node};
 
 fn group(log2: u8) -> Group {
     Group::new(log2).expect("a group")

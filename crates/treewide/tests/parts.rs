@@ -11,7 +11,7 @@ mod reference;
 use common::{Mode, Random, Tally, edge_lengths, pattern, rounds};
 use std::ops::Range;
 #[cfg(feature = "outboard")]
-use treewide::outboard::{self, Group, NoOutboard, Order};
+use treewide::outboard::{self, Group, NoOutboard};
 use treewide::parts::{AbsorbError, Absorbed, MAX_OBJECT, Part, Parts, PartsError, subtrees};
 use treewide::{CHUNK_LEN, hash};
 
@@ -417,12 +417,10 @@ fn an_outboard_of_parts_is_that_of_the_data() {
                     at = end;
                 }
             }
-            for order in [Order::Pre, Order::Post] {
-                let (digest, pairs) = outboard::create(&input, group, order, mode.mode());
-                assert_eq!(parts.outboard(group, order).as_ref(), Ok(&pairs), "{len} by {group:?}");
-                assert_eq!(parts.finish().unwrap(), digest);
-                tally.case();
-            }
+            let (digest, pairs) = outboard::create(&input, group, mode.mode());
+            assert_eq!(parts.outboard(group).as_ref(), Ok(&pairs), "{len} by {group:?}");
+            assert_eq!(parts.finish().unwrap(), digest);
+            tally.case();
         }
     }
 
@@ -430,10 +428,10 @@ fn an_outboard_of_parts_is_that_of_the_data() {
     let input = pattern(300_000);
     let mut parts = Parts::new(300_000, treewide::Mode::PLAIN);
     parts.hash(&input[..262_144], 0).unwrap();
-    let missing = parts.outboard(Group::IROH, Order::Pre).unwrap_err();
+    let missing = parts.outboard(Group::IROH).unwrap_err();
     assert_eq!(missing.to_string(), "37856 bytes are not hashed yet, from 262144..300000 on");
     parts.hash(&input[262_144..], 262_144).unwrap();
-    let larger = parts.outboard(Group::IROH, Order::Pre).unwrap_err();
+    let larger = parts.outboard(Group::IROH).unwrap_err();
     assert_eq!(larger, NoOutboard::Larger { part: 0..262_144, group: 16_384 });
     assert!(
         larger

@@ -1,5 +1,5 @@
 //! `outboard::slice`: what was sent comes back; what was changed, cut off or made of something else is found before a
-//! byte of it is handed out; `bao-tree` and `bao` read ours, and we read theirs.
+//! byte of it is handed out; `bao-tree` reads ours, and we make the same.
 #![allow(clippy::single_range_in_vec_init, reason = "lists of ranges are what is wanted")]
 #![cfg(feature = "outboard")]
 
@@ -9,9 +9,8 @@ mod reference;
 use common::{Mode, Random, Tally, edge_lengths, rounds};
 use std::io::{self, Read};
 use std::ops::Range;
-use treewide::outboard::slice::{DecodeError, EncodeError, Source, decode, decode_bao, encode};
-use treewide::outboard::slice::{Decoded, encode_bao};
-use treewide::outboard::{Error, Group, Layout, Node, Order, PAIR_LEN};
+use treewide::outboard::slice::{DecodeError, Decoded, EncodeError, Source, decode, encode};
+use treewide::outboard::{Error, Group, Layout, Node, PAIR_LEN};
 use treewide::{CHUNK_LEN, Hash};
 
 /// The outboard by its definition.
@@ -49,8 +48,8 @@ struct Case {
 }
 
 impl Case {
-    fn new(mode: Mode, input: Vec<u8>, group: u8, order: Order) -> Self {
-        let layout = Layout::new(input.len() as u64, Group::new(group).expect("a group"), order);
+    fn new(mode: Mode, input: Vec<u8>, group: u8) -> Self {
+        let layout = Layout::new(input.len() as u64, Group::new(group).expect("a group"));
         let outboard = outboard(&input, &layout, &mode);
         let root = Hash::from_bytes(mode.one_shot(&input));
         Self { mode, input, layout, outboard, root }
@@ -58,8 +57,7 @@ impl Case {
 
     fn any(random: &mut Random, most: usize) -> Self {
         let len = random.length(most);
-        let order = if random.below(2) == 0 { Order::Pre } else { Order::Post };
-        Self::new(Mode::any(random), random.bytes(len), random.below(8) as u8, order)
+        Self::new(Mode::any(random), random.bytes(len), random.below(8) as u8)
     }
 
     fn source(&self) -> Source<'_, Vec<u8>, Vec<u8>> {
@@ -147,7 +145,7 @@ fn slices_come_back() {
         .into_iter()
         .map(|len| {
             let group = random.below(5) as u8;
-            Case::new(Mode::any(&mut random), random.bytes(len), group, Order::Pre)
+            Case::new(Mode::any(&mut random), random.bytes(len), group)
         })
         .collect();
     cases.extend((0..rounds(100)).map(|_| Case::any(&mut random, 150_000)));
@@ -287,22 +285,22 @@ fn a_slice_of_damaged_data_is_not_made() {
         tally.case();
     }
     // Data and outboards that end too early, and a reader that is gone.
-    let case = Case::new(Mode::Hash, random.bytes(9000), 0, Order::Pre);
+    let case = Case::new(Mode::Hash, random.bytes(9000), 0);
     let short = &case.input[..8999].to_vec();
     let source = Source { data: short, ..case.source() };
-    let error = encode(&source, Group::BAO, &[0..9000], io::sink()).expect_err("short");
+    let error = encode(&source, Group::LEAST, &[0..9000], io::sink()).expect_err("short");
     assert!(matches!(error, EncodeError::Source(Error::Data(_))), "{error}");
     let short = &case.outboard[..64].to_vec();
     let source = Source { outboard: short, ..case.source() };
-    let error = encode(&source, Group::BAO, &[0..9000], io::sink()).expect_err("short");
+    let error = encode(&source, Group::LEAST, &[0..9000], io::sink()).expect_err("short");
     assert!(matches!(error, EncodeError::Source(Error::Outboard(_))), "{error}");
     let error =
-        encode(&case.source(), Group::BAO, &[0..9000], &mut [0; 100][..]).expect_err("full");
+        encode(&case.source(), Group::LEAST, &[0..9000], &mut [0; 100][..]).expect_err("full");
     assert!(matches!(error, EncodeError::Write(_)), "{error}");
-    let sent = case.slice(Group::BAO, &[0..9000]);
+    let sent = case.slice(Group::LEAST, &[0..9000]);
     let fails = |_: u64, _: &[u8]| Err(io::Error::other("full"));
     let mode = treewide::Mode::PLAIN;
-    let read = decode(&case.root, 9000, Group::BAO, &[0..9000], mode, &sent[..], fails);
+    let read = decode(&case.root, 9000, Group::LEAST, &[0..9000], mode, &sent[..], fails);
     assert!(matches!(read, Err(DecodeError::Write(_))));
 }
 
@@ -311,7 +309,7 @@ fn enormous_lengths_allocate_nothing() {
     let mut tally = Tally::new("slice/enormous lengths");
     let mode = treewide::Mode::PLAIN;
     for len in [1 << 40, 1 << 63, u64::MAX - 1, u64::MAX] {
-        for group in [Group::BAO, Group::IROH, Group::MOST] {
+        for group in [Group::LEAST, Group::IROH, Group::MOST] {
             for ranges in [vec![0..u64::MAX], vec![u64::MAX - 1..u64::MAX], vec![len / 2..len]] {
                 let never = |_: u64, _: &[u8]| panic!("nothing is right");
                 let sent = vec![0; 1 << 20];
@@ -321,87 +319,18 @@ fn enormous_lengths_allocate_nothing() {
                 tally.case();
             }
         }
-        let sent = [&len.to_le_bytes()[..], &[0; 100]].concat();
-        let never = |_: u64, _: &[u8]| panic!("nothing is right");
-        let read = decode_bao(&Hash::from_bytes([0; 32]), 0, u64::MAX, mode, &sent[..], never);
-        assert!(matches!(read, Err(DecodeError::Wrong(_))));
-        tally.case();
     }
 }
 
-/// The slice, and what comes out of it.
-fn through_bao(case: &Case, start: u64, len: u64) -> (Vec<u8>, Vec<u8>, Option<u64>) {
-    let mut sent = Vec::new();
-    encode_bao(&case.source(), start, len, &mut sent).expect("nothing is wrong");
-    let mut received = Vec::new();
-    let out = |_: u64, bytes: &[u8]| {
-        received.extend_from_slice(bytes);
-        Ok(())
-    };
-    let decoded = decode_bao(&case.root, start, len, case.mode.mode(), &sent[..], out);
-    let (decoded, total) = decoded.expect("what was sent");
-    assert_eq!(decoded.bytes, received.len() as u64);
-    (sent, received, total)
-}
-
-/// Starts and lengths of slices of `len` bytes.
-fn any_slice(random: &mut Random, len: u64) -> (u64, u64) {
-    let start = match random.below(8) {
-        0 => 0,
-        1 => len + random.next() % 2000,
-        2 => u64::MAX - random.next() % 2,
-        _ => random.next() % (len + 1),
-    };
-    let count = match random.below(8) {
-        0 => 0,
-        1 => 1,
-        2 => u64::MAX,
-        _ => random.next() % (len + 2000),
-    };
-    (start, count)
-}
-
-#[test]
-fn slices_of_bao_say_a_length_only_when_it_is_proven() {
-    let mut tally = Tally::new("slice/bao's");
-    let mut random = Random::new(84);
-    for _ in 0..rounds(300) {
-        let case = Case::any(&mut random, 40_000);
-        let len = case.input.len() as u64;
-        let (start, count) = any_slice(&mut random, len);
-        let (sent, received, total) = through_bao(&case, start, count);
-        let end = start.saturating_add(count).min(len);
-        let expected = &case.input[start.min(end) as usize..end as usize];
-        assert_eq!(received, expected, "{start} {count} of {len}");
-        let last = len.saturating_sub(1) / 1024 * 1024;
-        let proven = start.saturating_add(count.max(1)) > last;
-        assert_eq!(total, proven.then_some(len), "{start} {count} of {len}");
-        // A header that lies.
-        let mut lie = sent.clone();
-        let other = if random.below(2) == 0 { len ^ 1 } else { random.next() % (2 * len + 2) };
-        lie[..8].copy_from_slice(&other.to_le_bytes());
-        let read =
-            decode_bao(&case.root, start, count, case.mode.mode(), &lie[..], |place, bytes| {
-                let right = case.input.get(place as usize..place as usize + bytes.len());
-                assert_eq!(Some(bytes), right, "{start} {count} of {len}, not {other}");
-                Ok(())
-            });
-        let told = read.ok().and_then(|(_, total)| total);
-        assert!(told.is_none_or(|total| total == len), "{start} {count} of {len}, not {other}");
-        tally.case();
-    }
-}
-
-/// The other implementations.
+/// The other implementation.
 #[cfg(target_arch = "x86_64")]
 mod others {
     use super::*;
-    use bao_tree::io::outboard::{PostOrderMemOutboard, PreOrderMemOutboard};
+    use bao_tree::io::outboard::PreOrderMemOutboard;
     use bao_tree::io::round_up_to_chunks;
     use bao_tree::io::sync::{DecodeResponseIter, encode_ranges, keyed_encode_ranges};
     use bao_tree::io::{BaoContentItem, Leaf};
     use bao_tree::{BaoTree, BlockSize, ByteRanges, ChunkRanges, blake3};
-    use std::io::Cursor;
 
     fn chunk_ranges(ranges: &[Range<u64>]) -> ChunkRanges {
         let mut all = ByteRanges::empty();
@@ -422,10 +351,9 @@ mod others {
             let (group, block) = (Group::new(log2).unwrap(), BlockSize::from_chunk_log(log2));
             let key: [u8; 32] = random.bytes(32).try_into().unwrap();
             let mode = if random.below(4) == 0 { Mode::KeyedHash(key) } else { Mode::Hash };
-            let order = if random.below(2) == 0 { Order::Pre } else { Order::Post };
             // Our outboard may have other groups than the slice.
             let own = if random.below(4) == 0 { random.below(7) as u8 } else { log2 };
-            let case = Case::new(mode, random.bytes(len), own, order);
+            let case = Case::new(mode, random.bytes(len), own);
             let ranges = any_ranges(&mut random, len as u64);
             let wanted = chunk_ranges(&ranges);
             let sent = case.slice(group, &ranges);
@@ -436,17 +364,10 @@ mod others {
                     assert_eq!(*tree.root.as_bytes(), *case.root.as_bytes());
                     keyed_encode_ranges(&case.input[..], tree, &wanted, &mut theirs, key).unwrap();
                 }
-                _ if random.below(2) == 0 => {
+                _ => {
                     let tree = PreOrderMemOutboard::create(&case.input, block);
                     encode_ranges(&case.input[..], &tree, &wanted, &mut theirs).unwrap();
-                    if own == log2 && order == Order::Pre {
-                        assert_eq!(tree.data, case.outboard);
-                    }
-                }
-                _ => {
-                    let tree = PostOrderMemOutboard::create(&case.input, block);
-                    encode_ranges(&case.input[..], &tree, &wanted, &mut theirs).unwrap();
-                    if own == log2 && order == Order::Post {
+                    if own == log2 {
                         assert_eq!(tree.data, case.outboard);
                     }
                 }
@@ -470,35 +391,6 @@ mod others {
                     assert_eq!(data, case.input[offset as usize..offset as usize + data.len()]);
                 }
             }
-            tally.case();
-        }
-    }
-
-    #[test]
-    fn bao_makes_the_same_slices() {
-        let mut tally = Tally::new("slice/bao");
-        let mut random = Random::new(86);
-        let mut lengths = edge_lengths(35 * CHUNK_LEN);
-        lengths.extend((0..rounds(200)).map(|_| random.length(100_000)));
-        for len in lengths {
-            let group = random.below(6) as u8;
-            let case = Case::new(Mode::Hash, random.bytes(len), group, Order::Pre);
-            let (combined, root) = bao::encode::encode(&case.input);
-            assert_eq!(*root.as_bytes(), *case.root.as_bytes());
-            let (whole, received, total) = through_bao(&case, 0, u64::MAX);
-            assert!(whole == combined, "{len} bytes");
-            assert!(received == case.input && total == Some(len as u64));
-            let (start, count) = any_slice(&mut random, len as u64);
-            let (sent, received, _) = through_bao(&case, start, count);
-            let mut theirs = Vec::new();
-            let mut extractor =
-                bao::encode::SliceExtractor::new(Cursor::new(&combined), start, count);
-            extractor.read_to_end(&mut theirs).expect("theirs");
-            assert!(sent == theirs, "{start} {count} of {len}");
-            let mut read = Vec::new();
-            let mut decoder = bao::decode::SliceDecoder::new(&sent[..], &root, start, count);
-            decoder.read_to_end(&mut read).expect("ours");
-            assert!(read == received, "{start} {count} of {len}");
             tally.case();
         }
     }

@@ -1,11 +1,11 @@
-//! `outboard::Outboard` and `BaoFile`: with any bytes as the outboard, also as a file of `bao`, nothing panics, and what is
-//! verified is right; damage of real ones is named where it is.
+//! `outboard::Outboard`: with any bytes as the outboard nothing panics, and what is verified is right; damage of real ones is named
+//! where it is.
 #![no_main]
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use treewide::Hash;
-use treewide::outboard::{BaoFile, Group, Layout, Order, Outboard, ReadAt, FlawKind, create};
+use treewide::outboard::{Group, Layout, Outboard, ReadAt, FlawKind, create};
 use treewide_fuzz::{Input, Mode};
 
 #[derive(Arbitrary, Debug)]
@@ -13,14 +13,12 @@ struct Case {
     mode: Mode,
     input: Input,
     group: u8,
-    post: bool,
     /// Changes of the data, and of the outboard.
     data: Vec<(u32, u8)>,
     pairs: Vec<(u32, u8)>,
     /// Bytes in place of the outboard, and its length.
     any: Option<Vec<u8>>,
     len: Option<u64>,
-    is_bao: bool,
     range: (u32, u32),
 }
 
@@ -54,23 +52,13 @@ fn check(outboard: &Outboard<impl ReadAt>, data: &[u8], real: &[u8], range: std:
 fuzz_target!(|case: Case| {
     let (mode, input) = (case.mode.mode(), case.input.bytes_to(16));
     let group = Group::new(case.group % 17).expect("a group");
-    let group = if case.is_bao { Group::BAO } else { group };
-    let order = if case.post && !case.is_bao { Order::Post } else { Order::Pre };
-    let (digest, pairs) = create(&input, group, order, mode);
+    let (digest, pairs) = create(&input, group, mode);
     assert_eq!(digest, Hash::from_bytes(case.mode.expected(&input)));
     let pairs = changed(case.any.clone().unwrap_or(pairs), &case.pairs);
     let data = changed(input.clone(), &case.data);
     let len = case.len.unwrap_or(input.len() as u64);
     let (one, two) = (u64::from(case.range.0 >> 14), u64::from(case.range.1 >> 14));
     let range = one.min(two)..one.max(two);
-    if case.is_bao {
-        let file = [&len.to_le_bytes()[..], &pairs].concat();
-        if let Ok((layout, store)) = BaoFile::open(&file) {
-            let outboard = Outboard::new(&digest, layout, mode, store);
-            check(&outboard, &data, &input, range);
-        }
-        return;
-    }
-    let outboard = Outboard::new(&digest, Layout::new(len, group, order), mode, &pairs);
+    let outboard = Outboard::new(&digest, Layout::new(len, group), mode, &pairs);
     check(&outboard, &data, &input, range);
 });

@@ -1033,19 +1033,17 @@ def _outboard_create(
     outboard: Path,
     /,
     *,
-    shape: tuple[int, str],
+    group: int,
     key: Bytes | None,
     derive_key_context: str | None,
     threads: int,
     progress: BytesDone | None,
 ) -> bytes: ...
-def _outboard_places(
-    size: int, shape: tuple[int, str], start: int, stop: int, /
-) -> tuple[int, list[tuple[int, int]]]: ...
+def _outboard_places(size: int, group: int, start: int, stop: int, /) -> tuple[int, list[tuple[int, int]]]: ...
 def _outboard_trusted(
     expected: bytes,
     size: int,
-    shape: tuple[int, str],
+    group: int,
     start: int,
     stop: int,
     pairs: Sequence[tuple[int, bytes]],
@@ -1060,7 +1058,7 @@ def _outboard_verify(
     start: int,
     stop: int | None,
     size: int | None,
-    shape: tuple[int, str],
+    group: int,
     key: Bytes | None,
     derive_key_context: str | None,
     threads: int,
@@ -1075,7 +1073,7 @@ def _outboard_read(
     start: int,
     stop: int,
     size: int | None,
-    shape: tuple[int, str],
+    group: int,
     key: Bytes | None,
     derive_key_context: str | None,
 ) -> bytes: ...
@@ -1155,7 +1153,7 @@ class Parts:
     def finish(self) -> bytes:
         """Return the digest of the whole input. Raises `ValueError` that names the first range which is missing."""
 
-    def outboard(self, group: int = 16384, order: Literal["pre", "post"] = "pre") -> bytes:
+    def outboard(self, group: int = 16384) -> bytes:
         """Return the outboard of the whole input, as `treewide.outboard.create` writes it.
 
         Raises `ValueError` if a part is missing, or is larger than a group of `group` bytes: hash by groups, and do not

@@ -4,11 +4,11 @@ An outboard is the tree of BLAKE3 over a file, stored apart from it: 0.4 % of it
 and the digest of the file, which comes from where you trust, a range is verified without the rest. The files are those
 of bao-tree and iroh (`.obao4`). `docs/outboards.md` says more.
 
-`group` is the size of groups, a power of two from 1 KiB to 64 MiB, such as `16384` or `"16K"`. `order` is `"pre"`, or
-`"post"` for files that grow. Both must be those with which the outboard was made.
+`group` is the size of groups, a power of two from 1 KiB to 64 MiB, such as `16384` or `"16K"`. It must be the one with
+which the outboard was made.
 """
 
-from typing import Literal as _Literal, TypeAlias as _TypeAlias
+from typing import Literal as _Literal
 
 from treewide._arguments import (
     Bytes as _Bytes,
@@ -21,8 +21,6 @@ from treewide._treewide import Damage, DamageError, _outboard_create, _outboard_
 
 __all__ = ["Damage", "DamageError", "create", "read", "verify"]
 
-_Order: _TypeAlias = _Literal["pre", "post"]
-
 #: The bytes of a group in the files of iroh.
 _IROH = 16384
 
@@ -33,7 +31,6 @@ def create(
     /,
     *,
     group: int | str = _IROH,
-    order: _Order = "pre",
     key: _Bytes | None = None,
     derive_key_context: str | None = None,
     threads: int = 1,
@@ -44,12 +41,12 @@ def create(
     The outboard appears when it is complete. `progress` is that of `hash_file`.
 
     Raises `OSError` that names the file if it cannot be read, or the outboard cannot be written; `ValueError` if both
-    are the same file, or for an invalid `group` or `order`.
+    are the same file, or for an invalid `group`.
     """
     return _outboard_create(
         path,
         outboard,
-        shape=(_size_of(group), order),
+        group=_size_of(group),
         key=key,
         derive_key_context=derive_key_context,
         threads=threads,
@@ -67,7 +64,6 @@ def verify(
     stop: int | None = None,
     size: int | None = None,
     group: int | str = _IROH,
-    order: _Order = "pre",
     key: _Bytes | None = None,
     derive_key_context: str | None = None,
     threads: int = 1,
@@ -88,7 +84,7 @@ def verify(
         start=start,
         stop=stop,
         size=size,
-        shape=(_size_of(group), order),
+        group=_size_of(group),
         key=key,
         derive_key_context=derive_key_context,
         threads=threads,
@@ -106,7 +102,6 @@ def read(
     expected: _Bytes | str,
     size: int | None = None,
     group: int | str = _IROH,
-    order: _Order = "pre",
     key: _Bytes | None = None,
     derive_key_context: str | None = None,
 ) -> bytes:
@@ -122,7 +117,7 @@ def read(
         start=start,
         stop=stop,
         size=size,
-        shape=(_size_of(group), order),
+        group=_size_of(group),
         key=key,
         derive_key_context=derive_key_context,
     )

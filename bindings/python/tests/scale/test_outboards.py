@@ -10,7 +10,7 @@ from treewide._scale.engines import hash_objects
 from treewide._scale.object_driver import Driver
 from treewide._scale.object_journal import Journal
 from treewide._scale.objects import Object
-from treewide._scale.outboards import Outboards, group_of, place_of, shape_of
+from treewide._scale.outboards import Outboards, group_of, named_group, place_of
 from treewide._scale.ranges import RangeError, range_of
 from treewide._scale.reading import Changed, Retries, cut
 from treewide._scale.sources import source_of
@@ -67,10 +67,10 @@ def test_sizes_for_objects_of_every_length():
     assert [group_of(it) for it in (0, MIB, (1 << 40) - 1, 1 << 40, 10**13)] == [MIB] * 3 + [16 * MIB] * 2
     assert place_of("s3://b/k", 10**13, b"") == "s3://b/k.obao14"
     assert place_of("s3://b/k", 5, bytes(32), "s3://x/f/") == f"s3://x/f/{'00' * 32}.obao10"
-    assert shape_of("a.obao14") == (16 * MIB, "pre") and shape_of("a.obao4-post") == (16 * K, "post")
-    for name in ("a", "a.obao", "a.obao17", "a.obao4x"):
+    assert named_group("a.obao14") == 16 * MIB
+    for name in ("a", "a.obao", "a.obao17", "a.obao4x", "a.obao4-post"):
         with pytest.raises(ValueError, match=f"^{name}: the name of an outboard ends with"):
-            shape_of(name)
+            named_group(name)
     for group in (1000, 512, 1 << 27):
         with pytest.raises(ValueError, match=f"and not {group}"):
             Outboards(Memory({}), group=group)
@@ -220,17 +220,16 @@ def test_a_range_reads_its_groups_and_few_pairs():
     verified.read(2000 * K, 2000 * K + 1)
     assert verified.bytes_read == K and verified.bytes_of_outboard <= 12 * (64 + 4096)
     assert (
-        sum(high - low for low, high in treewide._treewide._outboard_places(10**13, (MIB, "pre"), 5, 6)[1]) <= 24 * 4160
+        sum(high - low for low, high in treewide._treewide._outboard_places(10**13, MIB, 5, 6)[1]) <= 24 * 4160
     )
 
 
-@pytest.mark.parametrize("order", ["pre", "post"])
-def test_outboards_in_every_order_are_read(tmp_path, order):
+def test_outboards_of_files_are_read(tmp_path):
     data = pattern(100_000)
     path, pairs = tmp_path / "data", tmp_path / "pairs"
     path.write_bytes(data)
-    treewide.outboard.create(path, pairs, group=2 * K, order=order)
-    name = "mem://o.obao1" + ("-post" if order == "post" else "")
+    treewide.outboard.create(path, pairs, group=2 * K)
+    name = "mem://o.obao1"
     source = Memory({URI: data, name: pairs.read_bytes()})
     object = source.head(URI)
     choice = random.Random(8)

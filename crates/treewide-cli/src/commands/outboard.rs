@@ -3,12 +3,11 @@
 //! The library `treewide::outboard` decides everything; here are names, words, lines and exit codes.
 
 mod create;
-mod diff;
 mod failure;
 mod files;
+mod group;
 mod ranges;
 mod repair;
-mod shape;
 mod slice;
 mod totals;
 mod trust;
@@ -35,7 +34,6 @@ const NOTES: Notes = Notes {
         ("treewide outboard create disk.img", "write disk.img.obao4, and print the line of b3sum"),
         ("treewide outboard verify disk.img --expect SUMS", "and later: which bytes are damaged?"),
         ("treewide outboard repair disk.img --from copy --expect SUMS", "from a copy"),
-        ("treewide outboard diff old.obao4 new.obao4", "which bytes differ?"),
         ("treewide outboard slice disk.img --range 1G..1G+64K -o part.slice", ""),
         ("treewide outboard unslice part.slice --expect HEX --size N --range 1G..1G+64K", ""),
     ])
@@ -44,8 +42,7 @@ const NOTES: Notes = Notes {
 /// Verify parts of a file without the rest of it
 ///
 /// An outboard is the tree of BLAKE3 over a file, stored apart from it: 0.4 % of its bytes with groups of 16 KiB. With it and
-/// a digest, any range is verified by reading that range only. The files are those of bao-tree and iroh (FILE.obao4), and
-/// of bao (FILE.obao).
+/// a digest, any range is verified by reading that range only. The files are those of bao-tree and iroh (FILE.obao4).
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct OutboardArgs {
@@ -58,7 +55,6 @@ enum Command {
     Create(create::CreateArgs),
     Verify(verify::VerifyArgs),
     Repair(repair::RepairArgs),
-    Diff(diff::DiffArgs),
     Slice(slice::SliceArgs),
     Unslice(slice::UnsliceArgs),
 }
@@ -69,7 +65,6 @@ pub(crate) fn notes(part: Option<&str>) -> Notes {
         Some("create") => create::CREATE,
         Some("verify") => verify::VERIFY,
         Some("repair") => repair::REPAIR,
-        Some("diff") => diff::DIFF,
         Some("slice") => slice::SLICE,
         Some("unslice") => slice::UNSLICE,
         _ => NOTES,
@@ -82,7 +77,6 @@ impl OutboardArgs {
             Command::Create(args) => args.run(program),
             Command::Verify(args) => args.run(program),
             Command::Repair(args) => args.run(program),
-            Command::Diff(args) => args.run(program),
             Command::Slice(args) => args.run(),
             Command::Unslice(args) => args.run(),
         }

@@ -1,6 +1,6 @@
 //! `treewide outboard`: files, names, words, exit codes.
 
-use crate::support::{Folder, hex, sums};
+use crate::support::{Folder, hex};
 use std::fs;
 
 /// Bytes without a pattern.
@@ -32,33 +32,30 @@ fn outboard_create_writes_the_files_of_others() {
     assert_eq!(folder.names(), ["SUMS", "f", "f.obao4"]);
     let digest = hex(content(100_000));
     let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
-    let pairs = |log2, order| {
+    let pairs = |log2| {
         let group = treewide::outboard::Group::new(log2).unwrap();
-        treewide::outboard::create(&content(100_000), group, order, treewide::Mode::PLAIN).1
+        treewide::outboard::create(&content(100_000), group, treewide::Mode::PLAIN).1
     };
-    use treewide::outboard::Order::{Post, Pre};
-    assert_eq!(fs::read(folder.join("f.obao4")).unwrap(), pairs(4, Pre));
-    assert_eq!(outboard("create --group 64K --order post f").code, Some(0));
-    assert_eq!(fs::read(folder.join("f.obao6-post")).unwrap(), pairs(6, Post));
+    assert_eq!(fs::read(folder.join("f.obao4")).unwrap(), pairs(4));
+    assert_eq!(outboard("create --group 64K f").code, Some(0));
+    assert_eq!(fs::read(folder.join("f.obao6")).unwrap(), pairs(6));
     // The name says what it is like.
     assert_eq!(outboard("create f -o other.obao1").code, Some(0));
-    assert_eq!(fs::read(folder.join("other.obao1")).unwrap(), pairs(1, Pre));
-    let json = outboard("create --bao f --json");
+    assert_eq!(fs::read(folder.join("other.obao1")).unwrap(), pairs(1));
+    let json = outboard("create --group 1K f --json");
     let expected = format!(
         "{{\"path\":\"f\",\"verdict\":\"hashed\",\"type\":\"file\",\"bytes\":100000,\"evidence\":\"read\",\"detail\":null,\
-         \"digest\":\"{digest}\",\"outboard\":\"f.obao\",\
-         \"outboard_bytes\":6216,\"group\":1024,\"order\":\"pre\"}}\n"
+         \"digest\":\"{digest}\",\"outboard\":\"f.obao0\",\
+         \"outboard_bytes\":6208,\"group\":1024}}\n"
     );
     json.succeeds_with(expected);
-    let mut bao = 100_000_u64.to_le_bytes().to_vec();
-    bao.extend(pairs(0, Pre));
-    assert_eq!(fs::read(folder.join("f.obao")).unwrap(), bao);
-    for name in ["f.obao4", "f.obao6-post", "other.obao1", "f.obao"] {
+    assert_eq!(fs::read(folder.join("f.obao0")).unwrap(), pairs(0));
+    for name in ["f.obao4", "f.obao6", "other.obao1", "f.obao0"] {
         let verified = outboard(&format!("verify f --outboard {name} --expect {digest}"));
         verified.fails(0, &["f: verified: 97.66 KiB in "]);
     }
-    outboard("verify f").fails(3, &["f: has more than one outboard; name f.obao4 or "]);
-    outboard("verify f --order post --group 64K").fails(0, &["consistent with its outboard"]);
+    outboard("verify f").fails(3, &["f: has more than one outboard; name f.obao0 or "]);
+    outboard("verify f --group 64K").fails(0, &["consistent with its outboard"]);
 }
 
 #[test]
@@ -74,18 +71,10 @@ fn outboard_create_replaces_no_data_and_reads_no_pipe() {
     outboard("create nothing").fails(1, &["nothing: "]);
     outboard("create f -o missing/f").fails(1, &["missing/f: cannot write the outboard"]);
     // A name that would mislead.
-    for args in [
-        "--group 1M -o g.obao4",
-        "--order post -o g.obao4",
-        "--bao -o g.obao4",
-        "--group 1M -o g.obao",
-    ] {
-        outboard(&format!("create f {args}"))
-            .fails(1, &["g.obao", ": its name says ", " was asked for"]);
-    }
+    let words = ["g.obao4: its name says groups of 16.00 KiB, and groups of 1.00 MiB were asked"];
+    outboard("create f --group 1M -o g.obao4").fails(1, &words);
     outboard("create f --group 3K").fails(2, &["a power of two of bytes"]);
     outboard("create f --group 128M").fails(2, &["from 1K to 64M"]);
-    outboard("create f --bao --group 1K").fails(2, &["cannot be used with"]);
     assert_eq!(fs::read(folder.join("f")).unwrap(), content(20_000));
     assert_eq!(folder.names(), ["SUMS", "f", "f.obao4", "link", "pipe"]);
 }
@@ -221,33 +210,19 @@ fn outboard_slices_are_verified_on_both_sides() {
 }
 
 #[test]
-fn outboard_slices_of_bao_say_their_length() {
-    let folder = made(50_000);
-    let (all, digest) = (content(50_000), hex(content(50_000)));
-    let outboard = |args: String| folder.treewide(&format!("outboard {args}")).run();
-    outboard("slice f --bao --range 0..".into()).fails(1, &["f: has no outboard f.obao"]);
-    assert_eq!(outboard("create f --bao".into()).code, Some(0));
-    let combined = outboard("slice f --bao --range 0..".into()).stdout;
-    assert_eq!(combined[..8], 50_000_u64.to_le_bytes());
-    assert_eq!(combined.len(), 8 + 48 * 64 + 50_000);
-    folder.write("combined", combined);
-    let read = |more: &str| outboard(format!("unslice combined --bao --expect {digest} {more}"));
-    assert_eq!(read("--range 0..").stdout, all);
-    read("--range 0.. --size 50001").fails(1, &["combined: is of 50000 bytes, and not of 50001"]);
-    read("--range 0..100").fails(1, &["combined: "]);
-    outboard("slice f --bao --range 0..1 --range 2..3".into()).fails(2, &["one --range"]);
-    outboard(format!("unslice combined --expect {digest} --range 0..")).fails(2, &["--size"]);
-    // A file of one group needs no pair.
+fn outboard_slice_of_one_group_needs_no_pair() {
+    let folder = Folder::new();
     folder.write("short", "abc");
-    assert_eq!(outboard("create short".into()).code, Some(0));
-    assert_eq!(outboard("slice short --range 0..".into()).stdout, b"abc");
+    let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
+    assert_eq!(outboard("create short").code, Some(0));
+    assert_eq!(outboard("slice short --range 0..").stdout, b"abc");
 }
 
 #[test]
 fn outboard_help_and_man_page() {
     let folder = Folder::new();
     let page = folder.treewide("man outboard").run();
-    for command in ["create", "verify", "repair", "diff", "slice", "unslice"] {
+    for command in ["create", "verify", "repair", "slice", "unslice"] {
         assert!(page.text().contains(command), "{command}");
         let help = folder.treewide(&format!("outboard {command} --help")).run();
         assert!(help.text().contains("Examples:") && help.text().contains("Exit status:"));
@@ -301,31 +276,6 @@ fn outboard_repair_writes_the_bad_groups_only() {
 }
 
 #[test]
-fn outboard_diff_reads_no_data() {
-    let folder = made(100_000);
-    let mut new = content(100_000);
-    new[40_000] ^= 1;
-    folder.write("g", &new);
-    for args in ["create g", "create g --group 64K", "create g --order post -o g.obao4-post"] {
-        assert_eq!(folder.treewide(&format!("outboard {args}")).run().code, Some(0));
-    }
-    fs::remove_file(folder.join("f")).unwrap();
-    fs::remove_file(folder.join("g")).unwrap();
-    let diff = |args: &str| folder.treewide(&format!("outboard diff {args}")).run();
-    for new in ["g.obao4", "g.obao4-post"] {
-        let said = "treewide: 1 range differs: 16.00 KiB of 112.00 KiB\n";
-        diff(&format!("f.obao4 {new}")).is(1, "32768..49152\n", said);
-    }
-    let ended = diff("f.obao4 g.obao4 --json");
-    assert_eq!(ended.text(), "{\"path\":\"g.obao4\",\"start\":32768,\"end\":49152}\n");
-    diff("g.obao4 g.obao4-post").is(0, "", "treewide: no difference in 112.00 KiB\n");
-    diff("f.obao4 g.obao6").fails(3, &["g.obao6: has groups of 64.00 KiB, and f.obao4 has groups"]);
-    diff("f.obao4 nothing.obao4").fails(3, &["nothing.obao4: "]);
-    flip(&folder, "g.obao4", 64);
-    diff("f.obao4 g.obao4").fails(3, &["f.obao4 or g.obao4: "]);
-}
-
-#[test]
 #[cfg(target_os = "linux")]
 fn outboard_refuses_files_whose_length_is_a_guess() {
     let folder = made(20_000);
@@ -359,14 +309,13 @@ fn outboard_of_a_keyed_digest() {
     let plain = |args: &str| folder.treewide(&format!("outboard {args}")).run();
     plain("verify f --expect SUMS").fails(3, &["or was made with --keyed or --derive-key"]);
     plain("verify f").fails(3, &["unknown"]);
-    // A slice, a repair and a difference.
+    // A slice and a repair.
     assert_eq!(keyed("slice f --range 5..10 -o slice").code, Some(0));
     let unslice = format!("unslice slice --expect {} --size 100000 --range 5..10", digest(&all));
     assert_eq!(keyed(&unslice).stdout, all[5..10]);
     plain(&unslice).fails(1, &["slice: "]);
     assert_eq!(folder.treewide("outboard create f --derive-key x -o d.obao4").run().code, Some(0));
     fs::copy(folder.join("f"), folder.join("copy")).unwrap();
-    fs::copy(folder.join("f.obao4"), folder.join("old.obao4")).unwrap();
     flip(&folder, "f", 40_000);
     keyed("repair f --from copy --expect SUMS").is(
         0,
@@ -376,8 +325,6 @@ fn outboard_of_a_keyed_digest() {
     all[40_000] ^= 1;
     folder.write("f", &all);
     keyed("create f --force").succeeds_with(format!("{}  f\n", digest(&all)));
-    assert_eq!(keyed("diff old.obao4 f.obao4").text(), "32768..49152\n");
-    plain("diff old.obao4 f.obao4").fails(3, &[]);
     let derived = folder.treewide("outboard verify copy --outboard d.obao4 --derive-key x").run();
     derived.fails(0, &["copy: consistent with its outboard d.obao4"]);
 }
@@ -405,9 +352,6 @@ fn outboard_output_replaces_no_input() {
 fn outboard_messages_name_the_file_once() {
     let folder = made(100_000);
     let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
-    folder.write("short.obao", 5_u64.to_le_bytes().split_at(3).0);
-    let said = "treewide: short.obao: is cut off; make it again with 'treewide outboard create'\n";
-    outboard("verify f --outboard short.obao").is(3, "", said);
     folder.write("copy", content(100_000));
     outboard("repair f --from copy --range 200K..").fails(3, &["f: has no byte 204800"]);
     // One group, named twice.

@@ -1,7 +1,7 @@
 //! Outboards of the long files of a tree, made while the files are hashed, in a folder of their own.
 //!
 //! ```text
-//! DIR/HEX.obao4        the outboard of any file whose digest is HEX: groups of 16 KiB in pre-order
+//! DIR/HEX.obao4        the outboard of any file whose digest is HEX: groups of 16 KiB
 //! DIR/.treewide-*.tmp  one that is being written
 //! ```
 //!
@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use treewide::file::OutboardError;
 use treewide::hazmat::Subtrees;
-use treewide::outboard::{Group, Layout, Order, PAIR_LEN, ReadAt};
+use treewide::outboard::{Group, Layout, PAIR_LEN, ReadAt};
 use treewide::{Hash, Mode, OUT_LEN};
 use treewide_files::digest::hex;
 use treewide_files::name::shown;
@@ -121,7 +121,7 @@ impl Outboards {
 }
 
 pub(crate) fn layout(len: u64) -> Layout {
-    Layout::new(len, GROUP, Order::Pre)
+    Layout::new(len, GROUP)
 }
 
 /// Whether the first pair of an outboard has this digest.
@@ -184,7 +184,7 @@ impl<'a> Making<'a> {
     fn hash(&self, file: &File, path: &Path, before: &Stamp) -> Result<Hashed, OutboardError> {
         let mut made = self.create().map_err(|error| OutboardError::Outboard(error.into()))?;
         let out = made.file.as_deref_mut().expect("it is kept once");
-        let hashed = self.options.outboard_file(file, path, (GROUP, Order::Pre), out)?;
+        let hashed = self.options.outboard_file(file, path, GROUP, out)?;
         // No one needs that of a file which changed at the same time. It is read again.
         let is_as_before = Stamp::of(file).is_ok_and(|after| after == *before);
         if let (true, Some(hash)) =

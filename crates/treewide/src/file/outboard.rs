@@ -19,7 +19,7 @@ use super::report::Report;
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::length;
-use crate::outboard::{Group, IoError, Layout, Order, Tops, WriteAt};
+use crate::outboard::{Group, IoError, Layout, Tops, WriteAt};
 use crate::parallel::leaves::Sink;
 use crate::spec::{CHUNK_LEN, ChainingValue};
 use crate::tree::WIDE;
@@ -73,12 +73,12 @@ impl Options<'_> {
     ///
     /// ```
     /// use treewide::file::Options;
-    /// use treewide::outboard::{Group, Order, Outboard};
+    /// use treewide::outboard::{Group, Outboard};
     ///
     /// # let path = std::env::temp_dir().join("treewide-doc-outboard");
     /// # std::fs::write(&path, vec![7; 100_000])?;
     /// let mut pairs = Vec::new(); // or a `File`
-    /// let made = Options::new().outboard(&path, Group::IROH, Order::Pre, &mut pairs)?;
+    /// let made = Options::new().outboard(&path, Group::IROH, &mut pairs)?;
     /// let outboard = Outboard::new(&made.digest, made.layout, treewide::Mode::PLAIN, pairs);
     /// outboard.verify(&std::fs::File::open(&path)?, 50_000..60_000)?;
     /// # std::fs::remove_file(&path)?;
@@ -92,12 +92,11 @@ impl Options<'_> {
         &self,
         path: impl AsRef<Path>,
         group: Group,
-        order: Order,
         out: &mut (impl WriteAt + Send + ?Sized),
     ) -> Result<Outboarded, OutboardError> {
         // For a pipe no one waits, as it is refused.
         let file = open_at_once(path.as_ref()).map_err(OutboardError::Data)?;
-        self.outboard_file(&file, path, group, order, out)
+        self.outboard_file(&file, path, group, out)
     }
 
     /// Makes an outboard like [`outboard`](Self::outboard), of a file that is open, from its beginning on. `path` is for messages.
@@ -109,7 +108,6 @@ impl Options<'_> {
         file: &File,
         path: impl AsRef<Path>,
         group: Group,
-        order: Order,
         out: &mut (impl WriteAt + Send + ?Sized),
     ) -> Result<Outboarded, OutboardError> {
         let path = path.as_ref();
@@ -127,14 +125,14 @@ impl Options<'_> {
                     self.update_file(&mut hasher, file, path).map_err(OutboardError::Data)?;
                 if report.bytes == 0 {
                     out.set_size(0).map_err(OutboardError::Outboard)?;
-                    let layout = Layout::new(0, group, order);
+                    let layout = Layout::new(0, group);
                     return Ok(Outboarded { digest: hasher.finalize(), layout, report });
                 }
             }
             let text = "its length is not known before it is read; copy it to a file first";
             return Err(failed(ErrorKind::Read(io::Error::new(io::ErrorKind::Unsupported, text))));
         }
-        let layout = Layout::new(opened.len(), group, order);
+        let layout = Layout::new(opened.len(), group);
         out.set_size(layout.bytes()).map_err(OutboardError::Outboard)?;
         let tile = self.tile_of(self.most_threads()).min(MOST);
         let stop = AtomicBool::new(false);

@@ -2,7 +2,7 @@
 
 use super::climb::{Climb, Tiles};
 #[cfg(feature = "std")]
-use super::layout::{Group, Order};
+use super::layout::Group;
 use super::layout::{Layout, PAIR_LEN};
 use super::tile::{groups_of_tile, hash_tile, pairs_of_tile};
 use crate::hash::Hash;
@@ -13,10 +13,10 @@ use core::convert::Infallible;
 ///
 /// ```
 /// use treewide::Mode;
-/// use treewide::outboard::{self, Group, Layout, Order};
+/// use treewide::outboard::{self, Group, Layout};
 ///
 /// let input = [7; 100_000];
-/// let layout = Layout::new(100_000, Group::IROH, Order::Pre);
+/// let layout = Layout::new(100_000, Group::IROH);
 /// let mut outboard = [0; 6 * 64];
 /// assert_eq!(outboard::fill(&input, &layout, Mode::PLAIN, &mut outboard), treewide::hash(&input));
 /// ```
@@ -49,16 +49,16 @@ pub fn fill(input: &[u8], layout: &Layout, mode: Mode, out: &mut [u8]) -> Hash {
 ///
 /// ```
 /// use treewide::Mode;
-/// use treewide::outboard::{self, Group, Order};
+/// use treewide::outboard::{self, Group};
 ///
 /// let input = vec![7; 100_000];
-/// let (digest, outboard) = outboard::create(&input, Group::IROH, Order::Pre, Mode::PLAIN);
+/// let (digest, outboard) = outboard::create(&input, Group::IROH, Mode::PLAIN);
 /// assert_eq!(digest, treewide::hash(&input));
 /// assert_eq!(outboard.len(), 6 * 64);
 /// ```
 #[cfg(feature = "std")]
-pub fn create(input: &[u8], group: Group, order: Order, mode: Mode) -> (Hash, Vec<u8>) {
-    let layout = Layout::new(input.len() as u64, group, order);
+pub fn create(input: &[u8], group: Group, mode: Mode) -> (Hash, Vec<u8>) {
+    let layout = Layout::new(input.len() as u64, group);
     let mut out = vec![0; layout.bytes() as usize];
     let digest = fill(input, &layout, mode, &mut out);
     (digest, out)

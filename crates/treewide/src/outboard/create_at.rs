@@ -19,10 +19,10 @@ use crate::mode::Mode;
 ///
 /// ```
 /// use treewide::Mode;
-/// use treewide::outboard::{self, Group, Layout, Order};
+/// use treewide::outboard::{self, Group, Layout};
 ///
 /// let data = vec![7; 5_000_000];
-/// let layout = Layout::new(data.len() as u64, Group::IROH, Order::Post);
+/// let layout = Layout::new(data.len() as u64, Group::IROH);
 /// let mut outboard = Vec::new();
 /// let digest = outboard::create_at(&data, &layout, Mode::PLAIN, &mut outboard)?;
 /// assert_eq!(digest, treewide::hash(&data));

@@ -6,7 +6,6 @@ use super::io::ReadAt;
 use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::halves;
 use super::stored::Outboard;
-use crate::mode::Mode;
 use crate::spec::OUT_LEN;
 
 pub(super) struct Finder<'a, S> {
@@ -25,10 +24,6 @@ impl<'a, S: ReadAt> Finder<'a, S> {
 
     pub(super) fn layout(&self) -> &Layout {
         &self.compared.layout
-    }
-
-    fn mode(&self) -> &Mode {
-        &self.compared.mode
     }
 
     /// The node of `groups` groups from `first` on, and its hash as its parent holds it, or the digest. `None` if it is not in
@@ -78,11 +73,6 @@ impl<'a, S: ReadAt> Finder<'a, S> {
         )
     }
 
-    /// Reads pairs that no one has verified.
-    pub(super) fn read(&self, buf: &mut [u8], at: u64) -> Result<(), Error> {
-        self.compared.store.read_exact_at(buf, at).map_err(Error::Outboard)
-    }
-
     /// From a node and its hash to its child on the way to group `first`.
     pub(super) fn down(
         &mut self,
@@ -95,25 +85,6 @@ impl<'a, S: ReadAt> Finder<'a, S> {
         };
         self.path.push((node, pair));
         Ok(child(self.layout(), node, &pair, first))
-    }
-
-    /// The chaining value that `node` has below a root, also if it is the root of this tree.
-    pub(super) fn chaining_value(
-        &mut self,
-        first: u64,
-        groups: u64,
-    ) -> Result<Option<(Node, [u8; OUT_LEN])>, Error> {
-        let Some((node, hash)) = self.find(first, groups)? else { return Ok(None) };
-        if !self.layout().is_root(node) {
-            return Ok(Some((node, hash)));
-        }
-        if node.is_group() {
-            return Ok(None);
-        }
-        let Some(pair) = self.compared.pair(node, &hash)? else {
-            return Err(Error::Unknown(self.layout().span(node)));
-        };
-        Ok(Some((node, super::nodes::hash_inner_pair(&pair, self.mode()))))
     }
 }
 

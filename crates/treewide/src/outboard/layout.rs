@@ -1,14 +1,12 @@
 //! Where the pairs of an outboard lie: arithmetic, for inputs of up to 2^64 - 1 bytes.
 //!
-//! The pairs of a node and of all nodes below it are neighbours in both orders. A node over `m` groups has
-//! `m - 1` of them, from its `base` on:
+//! The pairs are in pre-order, so those of a node and of all nodes below it are neighbours. A node over `m` groups has `m - 1` of
+//! them, from its `base` on:
 //!
 //! ```text
-//! pre   | node | left subtree: left - 1 pairs | right subtree: m - left - 1 pairs |
-//! post  | left subtree: left - 1 pairs | right subtree: m - left - 1 pairs | node |
+//! | node | left subtree: left - 1 pairs | right subtree: m - left - 1 pairs |
 //! ```
 
-use core::fmt;
 use core::iter::FusedIterator;
 use core::ops::Range;
 
@@ -31,8 +29,8 @@ pub const PAIR_LEN: usize = 2 * OUT_LEN;
 pub struct Group(u8);
 
 impl Group {
-    /// One chunk, 1 KiB, as in the files of `bao`: an outboard has 6.25 % of the bytes of the data.
-    pub const BAO: Self = Self(0);
+    /// One chunk, 1 KiB: an outboard has 6.25 % of the bytes of the data.
+    pub const LEAST: Self = Self(0);
 
     /// 16 chunks, 16 KiB, as in the files of iroh: an outboard has 0.39 % of the bytes of the data.
     pub const IROH: Self = Self(4);
@@ -76,33 +74,13 @@ impl Default for Group {
     }
 }
 
-/// The order of the pairs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// A node is before the nodes below it: the order of iroh and bao, and of decoding in one go.
-    #[default]
-    Pre,
-    /// A node is behind the nodes below it: when the data grows, only pairs at the end change.
-    Post,
-}
-
-/// The order's name: `pre` or `post`.
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Pre => "pre",
-            Self::Post => "post",
-        })
-    }
-}
-
-/// The shape of an outboard: how long the data is, how large a group is, and in which order the pairs are.
+/// The shape of an outboard: how long the data is, and how large a group is.
 ///
 /// ```
-/// use treewide::outboard::{Group, Layout, Order};
+/// use treewide::outboard::{Group, Layout};
 ///
 /// // 1 TB in groups of 16 KiB.
-/// let layout = Layout::new(1_000_000_000_000, Group::IROH, Order::Pre);
+/// let layout = Layout::new(1_000_000_000_000, Group::IROH);
 /// assert_eq!(layout.groups(), 61_035_157);
 /// assert_eq!(layout.bytes(), 3_906_249_984);
 /// assert_eq!(layout.path(12_345).count(), 26);
@@ -111,7 +89,6 @@ impl fmt::Display for Order {
 pub struct Layout {
     len: u64,
     group: Group,
-    order: Order,
 }
 
 /// A node of the tree at or above the groups: the groups from `first_group` on, `groups` of them.
@@ -122,7 +99,7 @@ pub struct Layout {
 pub struct Node {
     first: u64,
     groups: u64,
-    /// The place of the first pair of the node and the nodes below it.
+    /// The place of the pair of the node. Those of the nodes below it follow.
     base: u64,
 }
 
@@ -150,8 +127,8 @@ impl Node {
 
 impl Layout {
     /// Makes the layout of the outboard of `len` bytes.
-    pub const fn new(len: u64, group: Group, order: Order) -> Self {
-        Self { len, group, order }
+    pub const fn new(len: u64, group: Group) -> Self {
+        Self { len, group }
     }
 
     /// Returns the number of bytes of the data.
@@ -164,16 +141,6 @@ impl Layout {
     /// Returns the size of a group.
     pub const fn group(&self) -> Group {
         self.group
-    }
-
-    /// Returns the order of the pairs.
-    pub const fn order(&self) -> Order {
-        self.order
-    }
-
-    /// Returns the layout of data of another length.
-    pub const fn with_len(self, len: u64) -> Self {
-        Self { len, ..self }
     }
 
     /// Returns the number of groups. No data is one group, an empty one.
@@ -237,13 +204,9 @@ impl Layout {
         }
         // The same rule as above chunks.
         let left = tree::left_len(node.groups);
-        let (left_base, right_base) = match self.order {
-            Order::Pre => (node.base + 1, node.base + left),
-            Order::Post => (node.base, node.base + left - 1),
-        };
         Some([
-            Node { first: node.first, groups: left, base: left_base },
-            Node { first: node.first + left, groups: node.groups - left, base: right_base },
+            Node { first: node.first, groups: left, base: node.base + 1 },
+            Node { first: node.first + left, groups: node.groups - left, base: node.base + left },
         ])
     }
 
@@ -263,11 +226,7 @@ impl Layout {
 
     /// Returns the place of the pair of `node`, counted in pairs of [`PAIR_LEN`] bytes; `None` if it is a group.
     pub const fn position(&self, node: Node) -> Option<u64> {
-        match (node.groups, self.order) {
-            (1, _) => None,
-            (_, Order::Pre) => Some(node.base),
-            (groups, Order::Post) => Some(node.base + groups - 2),
-        }
+        if node.is_group() { None } else { Some(node.base) }
     }
 
     /// Returns the nodes from the root to the one above `group`: the pairs that verify this group. There are none if
@@ -317,28 +276,22 @@ mod tests {
     #[test]
     fn layout_gives_each_pair_its_own_place() {
         for groups in 1..400 {
-            for order in [Order::Pre, Order::Post] {
-                let layout = Layout::new(groups * 1024 - 1, Group::BAO, order);
-                let mut places = Vec::new();
-                let mut nodes = vec![layout.root()];
-                while let Some(node) = nodes.pop() {
-                    places.extend(layout.position(node));
-                    assert_eq!(layout.position(node).is_none(), node.is_group());
-                    // Below a node its places follow each other.
-                    assert!(node.pairs().end < groups);
-                    if let Some([left, right]) = layout.children(node) {
-                        assert_eq!(left.groups() + right.groups(), node.groups());
-                        assert_eq!(right.first_group(), left.first_group() + left.groups());
-                        // In pre-order this is the order of the places too.
-                        nodes.extend([right, left]);
-                    }
+            let layout = Layout::new(groups * 1024 - 1, Group::LEAST);
+            let mut places = Vec::new();
+            let mut nodes = vec![layout.root()];
+            while let Some(node) = nodes.pop() {
+                places.extend(layout.position(node));
+                assert_eq!(layout.position(node).is_none(), node.is_group());
+                // Below a node its places follow each other.
+                assert!(node.pairs().end < groups);
+                if let Some([left, right]) = layout.children(node) {
+                    assert_eq!(left.groups() + right.groups(), node.groups());
+                    assert_eq!(right.first_group(), left.first_group() + left.groups());
+                    // This is the order of the places too.
+                    nodes.extend([right, left]);
                 }
-                if order == Order::Pre {
-                    assert!(places.is_sorted());
-                }
-                places.sort_unstable();
-                assert!(places.into_iter().eq(0..groups - 1), "{groups} {order}");
             }
+            assert!(places.into_iter().eq(0..groups - 1), "{groups}");
         }
     }
 
@@ -348,28 +301,26 @@ mod tests {
             let group = Group::new(log2).expect("a group");
             assert_eq!(Group::of_bytes(group.bytes()), Some(group));
             for len in lengths(group) {
-                for order in [Order::Pre, Order::Post] {
-                    let layout = Layout::new(len, group, order);
-                    let last = layout.groups() - 1;
-                    assert_eq!(layout.bytes(), last * 64);
-                    assert_eq!(layout.group_range(last).end, len);
-                    assert_eq!(layout.group_range(last + 1), len..len);
-                    assert_eq!(layout.group_range(u64::MAX).end, len);
-                    assert_eq!(layout.span(layout.root()), 0..len);
-                    assert_eq!(layout.groups_of(&(0..u64::MAX)).end, len.div_ceil(group.bytes()));
-                    assert!(layout.groups_of(&(u64::MAX..u64::MAX)).is_empty());
-                    for at in [0, last / 2, last] {
-                        let path: Vec<_> = layout.path(at).collect();
-                        assert!(path.len() <= 54);
-                        let group = path.last().map_or(layout.root(), |&above| {
-                            let [left, right] = layout.children(above).expect("a pair");
-                            if at == left.first_group() { left } else { right }
-                        });
-                        assert_eq!((group.first_group(), group.groups()), (at, 1));
-                        assert_eq!(layout.group_range(at), layout.span(group));
-                    }
-                    assert_eq!(layout.path(last + 1).count(), 0);
+                let layout = Layout::new(len, group);
+                let last = layout.groups() - 1;
+                assert_eq!(layout.bytes(), last * 64);
+                assert_eq!(layout.group_range(last).end, len);
+                assert_eq!(layout.group_range(last + 1), len..len);
+                assert_eq!(layout.group_range(u64::MAX).end, len);
+                assert_eq!(layout.span(layout.root()), 0..len);
+                assert_eq!(layout.groups_of(&(0..u64::MAX)).end, len.div_ceil(group.bytes()));
+                assert!(layout.groups_of(&(u64::MAX..u64::MAX)).is_empty());
+                for at in [0, last / 2, last] {
+                    let path: Vec<_> = layout.path(at).collect();
+                    assert!(path.len() <= 54);
+                    let group = path.last().map_or(layout.root(), |&above| {
+                        let [left, right] = layout.children(above).expect("a pair");
+                        if at == left.first_group() { left } else { right }
+                    });
+                    assert_eq!((group.first_group(), group.groups()), (at, 1));
+                    assert_eq!(layout.group_range(at), layout.span(group));
                 }
+                assert_eq!(layout.path(last + 1).count(), 0);
             }
         }
         assert_eq!(Group::new(17), None);
@@ -380,7 +331,7 @@ mod tests {
 
     #[test]
     fn layout_finds_the_groups_of_a_range() {
-        let layout = Layout::new(10_000, Group::BAO, Order::Pre);
+        let layout = Layout::new(10_000, Group::LEAST);
         for (range, groups) in [
             (0..0, 0..0),
             (0..1, 0..1),

@@ -34,10 +34,3 @@ pub(super) fn halves(pair: &[u8; PAIR_LEN]) -> (&[u8; OUT_LEN], &[u8; OUT_LEN]) 
     let (left, right) = pair.split_first_chunk().expect("two");
     (left, right.first_chunk().expect("two"))
 }
-
-/// The chaining value of a node from its pair, as if it were below a root.
-#[cfg(feature = "std")]
-pub(super) fn hash_inner_pair(pair: &[u8; PAIR_LEN], mode: &Mode) -> [u8; OUT_LEN] {
-    let (left, right) = halves(pair);
-    hash_node(tree::Node::parent(left, right, mode), false)
-}

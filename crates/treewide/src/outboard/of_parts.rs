@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::Peekable;
 use std::ops::Range;
 
-use super::layout::{Group, Layout, Node, Order, PAIR_LEN};
+use super::layout::{Group, Layout, Node, PAIR_LEN};
 use crate::kernel::running;
 use crate::mode::Mode;
 use crate::parts::{Missing, Part, Parts, sibling};
@@ -17,7 +17,7 @@ impl Parts {
     ///
     /// ```
     /// use treewide::parts::Parts;
-    /// use treewide::outboard::{self, Group, Order};
+    /// use treewide::outboard::{self, Group};
     /// use treewide::{CHUNK_LEN, Mode};
     ///
     /// let input = vec![7; 100_000];
@@ -26,9 +26,9 @@ impl Parts {
     ///     let end = input.len().min(at + 16 * CHUNK_LEN);
     ///     parts.hash(&input[at..end], at as u64)?;
     /// }
-    /// let (digest, pairs) = outboard::create(&input, Group::IROH, Order::Pre, Mode::PLAIN);
+    /// let (digest, pairs) = outboard::create(&input, Group::IROH, Mode::PLAIN);
     /// assert_eq!(parts.finish()?, digest);
-    /// assert_eq!(parts.outboard(Group::IROH, Order::Pre)?, pairs);
+    /// assert_eq!(parts.outboard(Group::IROH)?, pairs);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -37,10 +37,10 @@ impl Parts {
     ///
     /// # Panics
     /// If the outboard has more bytes than the address space.
-    pub fn outboard(&self, group: Group, order: Order) -> Result<Vec<u8>, NoOutboard> {
+    pub fn outboard(&self, group: Group) -> Result<Vec<u8>, NoOutboard> {
         // What is missing is an error of its own.
         self.finish()?;
-        let layout = Layout::new(self.total(), group, order);
+        let layout = Layout::new(self.total(), group);
         let len = usize::try_from(layout.bytes()).expect("an outboard that fits into memory");
         let mut made =
             Made { layout, mode: &self.mode, parts: self.iter().peekable(), pairs: vec![0; len] };

@@ -22,12 +22,12 @@ impl<S: ReadAt> Outboard<S> {
     /// ```
     /// use std::io::{Read, Seek, SeekFrom};
     /// use treewide::Mode;
-    /// use treewide::outboard::{self, Group, Layout, Order, Outboard};
+    /// use treewide::outboard::{self, Group, Layout, Outboard};
     ///
     /// let mut data = vec![7; 100_000];
-    /// let (digest, pairs) = outboard::create(&data, Group::IROH, Order::Pre, Mode::PLAIN);
+    /// let (digest, pairs) = outboard::create(&data, Group::IROH, Mode::PLAIN);
     /// data[99_999] = 8;
-    /// let layout = Layout::new(100_000, Group::IROH, Order::Pre);
+    /// let layout = Layout::new(100_000, Group::IROH);
     /// let outboard = Outboard::new(&digest, layout, Mode::PLAIN, pairs);
     /// let mut reader = outboard.reader(&data);
     /// let mut buffer = [0; 10];

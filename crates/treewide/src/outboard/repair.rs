@@ -36,11 +36,11 @@ impl<S: ReadAt> Outboard<S> {
     ///
     /// ```
     /// use treewide::Mode;
-    /// use treewide::outboard::{self, Group, Layout, Order, Outboard};
+    /// use treewide::outboard::{self, Group, Layout, Outboard};
     ///
     /// let copy = vec![7; 1_000_000];
-    /// let (digest, pairs) = outboard::create(&copy, Group::IROH, Order::Pre, Mode::PLAIN);
-    /// let layout = Layout::new(1_000_000, Group::IROH, Order::Pre);
+    /// let (digest, pairs) = outboard::create(&copy, Group::IROH, Mode::PLAIN);
+    /// let layout = Layout::new(1_000_000, Group::IROH);
     /// let outboard = Outboard::new(&digest, layout, Mode::PLAIN, pairs);
     /// let mut data = copy.clone();
     /// data[500_000] ^= 1;

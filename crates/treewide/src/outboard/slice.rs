@@ -9,18 +9,17 @@
 //! ```
 //!
 //! Bytes are sent in whole chunks. A range that reaches past the end means the last chunk, with which the
-//! length is proven. With groups of one chunk and one range, this is the format of `bao`, which has the length of the
-//! whole input in front of it, as 8 bytes, little-endian. A slice of everything is what `bao encode` writes.
+//! length is proven.
 //!
 //! ```
-//! use treewide::outboard::{Group, Layout, Order, slice};
+//! use treewide::outboard::{Group, Layout, slice};
 //! use treewide::{Mode, hash};
 //!
 //! let input: Vec<u8> = (0..50_000_u32).map(|place| (place % 251) as u8).collect();
 //! // Who has the input needs its outboard; with a group as large as the input, the outboard is empty.
 //! let source = slice::Source {
 //!     data: &input,
-//!     layout: Layout::new(input.len() as u64, Group::MOST, Order::Pre),
+//!     layout: Layout::new(input.len() as u64, Group::MOST),
 //!     outboard: &[],
 //!     root: hash(&input),
 //!     mode: Mode::PLAIN,
@@ -40,7 +39,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod bao;
 mod decode;
 mod encode;
 mod error;
@@ -48,7 +46,6 @@ mod group;
 mod place;
 mod wanted;
 
-pub use bao::{decode_bao, encode_bao};
 pub use decode::{Decoded, decode};
 pub use encode::{Source, encode};
 pub use error::{DecodeError, EncodeError};

@@ -12,11 +12,11 @@ use crate::mode::Mode;
 ///
 /// ```
 /// use treewide::Mode;
-/// use treewide::outboard::{self, Flaw, Group, Layout, Order, Outboard, FlawKind};
+/// use treewide::outboard::{self, Flaw, Group, Layout, Outboard, FlawKind};
 ///
 /// let mut data = vec![7; 1_000_000];
-/// let (digest, pairs) = outboard::create(&data, Group::IROH, Order::Pre, Mode::PLAIN);
-/// let layout = Layout::new(1_000_000, Group::IROH, Order::Pre);
+/// let (digest, pairs) = outboard::create(&data, Group::IROH, Mode::PLAIN);
+/// let layout = Layout::new(1_000_000, Group::IROH);
 /// let outboard = Outboard::new(&digest, layout, Mode::PLAIN, pairs);
 /// outboard.verify(&data, ..)?;
 ///
@@ -40,19 +40,9 @@ impl<S> Outboard<S> {
         Self { root: *root, layout, mode, store }
     }
 
-    /// Returns the digest: of [`new`](Self::new), or of the last `update`.
-    pub const fn root(&self) -> &Hash {
-        &self.root
-    }
-
     /// Returns the layout.
     pub const fn layout(&self) -> &Layout {
         &self.layout
-    }
-
-    /// Returns the store of the pairs.
-    pub fn into_store(self) -> S {
-        self.store
     }
 }
 

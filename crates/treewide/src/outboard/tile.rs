@@ -5,7 +5,7 @@
 //! pairs    | in the order of the layout              |   two neighbours of a level are a pair
 //! ```
 
-use super::layout::{Layout, Node, Order, PAIR_LEN};
+use super::layout::{Layout, Node, PAIR_LEN};
 use super::nodes::hash_group;
 use crate::hazmat::groups;
 use crate::kernel::{Runnable, running};
@@ -105,25 +105,22 @@ impl Levels {
     /// Writes the pairs to their places.
     fn place(&self, layout: &Layout, node: Node, pairs: &mut [[u8; PAIR_LEN]]) {
         if node.groups().is_power_of_two() {
-            return self.place_complete(layout.order(), pairs);
+            return self.place_complete(pairs);
         }
         self.place_any(layout, node, node, pairs);
     }
 
     /// [`place`](Self::place) where the place of a pair follows from its level and its number.
-    fn place_complete(&self, order: Order, pairs: &mut [[u8; PAIR_LEN]]) {
+    fn place_complete(&self, pairs: &mut [[u8; PAIR_LEN]]) {
         for level in 1..=self.height {
             let below = &self.cvs[self.starts[level - 1]..self.starts[level]];
             let (children, _) = below.as_flattened().as_chunks::<PAIR_LEN>();
-            // On the way down to a node, each turn to the right is a bit of its number. In pre-order such a turn passes the pairs of
-            // the left subtree and the node itself, as many as groups; a turn to the left passes the node. In post-order a turn to
-            // the right passes the pairs of the left subtree, and the node is behind all that is below it.
+            // On the way down to a node, each turn to the right is a bit of its number. Such a turn passes the pairs of the left
+            // subtree and the node itself, as many as groups; a turn to the left passes the node.
             let down = self.height - level;
-            let below = (1 << level) - 2;
             for (number, pair) in children.iter().enumerate() {
                 let right_turns = number.count_ones() as usize;
-                let at = (number << level) - right_turns;
-                pairs[at + if order == Order::Pre { down } else { below }] = *pair;
+                pairs[(number << level) - right_turns + down] = *pair;
             }
         }
     }

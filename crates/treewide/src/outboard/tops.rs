@@ -25,7 +25,7 @@ impl Tops {
     /// For tiles of `tile_len` bytes, a power of two of at least 1 KiB and at most 512 KiB.
     pub(crate) fn new(layout: &Layout, tile_len: u64, mode: &Mode) -> Self {
         let group = layout.group().min(Group::of_bytes(tile_len).expect("a power of two"));
-        let tiles = Layout::new(layout.len(), group, layout.order());
+        let tiles = Layout::new(layout.len(), group);
         let climb = Climb::new(&tiles, tile_len / group.bytes(), mode);
         Self { layout: *layout, tiles, mode: *mode, climb, tile_len, at: 0, digest: None }
     }

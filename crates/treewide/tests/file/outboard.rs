@@ -1,14 +1,12 @@
 //! Outboards of files, by every strategy.
 
-#![allow(clippy::single_range_in_vec_init, reason = "a list of one dirty range is meant")]
-
 use super::{TILE, TempFile, options};
 use crate::common::{self, Mode, Random, Tally, rounds};
 use std::fs::OpenOptions;
 use std::io;
 use std::ops::ControlFlow;
 use treewide::file::{ErrorKind, Options, OutboardError, Strategy};
-use treewide::outboard::{self, Group, IoError, Order, Outboard, WriteAt};
+use treewide::outboard::{self, Group, IoError, Outboard, WriteAt};
 
 #[test]
 fn outboards_of_files_by_every_strategy() {
@@ -35,17 +33,13 @@ fn outboards_of_files_by_every_strategy() {
             for threads in [1, 2, 3] {
                 let log2 = random.below(13) as u8;
                 let group = Group::new(log2).expect("a group");
-                let order = if random.below(2) == 0 { Order::Pre } else { Order::Post };
                 let mode = Mode::any(&mut random);
                 let options = options(&mode).strategy(strategy).threads(threads);
                 let mut pairs = vec![9; random.below(1000)];
-                let made = options.outboard(&file, group, order, &mut pairs).expect("made");
+                let made = options.outboard(&file, group, &mut pairs).expect("made");
                 assert_eq!((made.layout.len(), made.report.bytes()), (len as u64, len as u64));
-                let expected = outboard::create(&input, group, order, mode.mode());
-                assert!(
-                    (made.digest, pairs) == expected,
-                    "{strategy} {threads} {len} {log2} {order}"
-                );
+                let expected = outboard::create(&input, group, mode.mode());
+                assert!((made.digest, pairs) == expected, "{strategy} {threads} {len} {log2}");
                 tally.case();
             }
         }
@@ -59,26 +53,16 @@ fn outboards_of_files_in_files() {
     let open = |file: &TempFile| {
         OpenOptions::new().read(true).write(true).open(file).expect("it can be opened")
     };
-    let made =
-        Options::new().outboard(&data, Group::IROH, Order::Post, &mut open(&store)).expect("made");
-    let mut outboard =
-        Outboard::new(&made.digest, made.layout, treewide::Mode::PLAIN, open(&store));
+    let made = Options::new().outboard(&data, Group::IROH, &mut open(&store)).expect("made");
+    let outboard = Outboard::new(&made.digest, made.layout, treewide::Mode::PLAIN, open(&store));
     outboard.verify(&open(&data), ..).expect("right");
-    // A write that is known, with an append.
-    let mut file = open(&data);
-    file.write_all_at(b"new bytes", 700_000).expect("written");
-    file.write_all_at(&[1; 40_000], input.len() as u64).expect("written");
-    let len = input.len() as u64 + 40_000;
-    let digest = outboard.update(&file, &[700_000..700_009], len).expect("updated");
-    assert_eq!(digest, Options::new().hash(&data).expect("hashed").hash());
-    outboard.verify(&file, ..).expect("right");
     // Damage that is repaired from a copy.
-    let copy = TempFile::new("ob-copy", &std::fs::read(&data).expect("read"));
+    let (mut file, copy) = (open(&data), TempFile::new("ob-copy", &input));
     file.write_all_at(b"bad", 1_000_000).expect("written");
-    file.set_len(len - 20_000).expect("cut");
+    file.set_len(input.len() as u64 - 20_000).expect("cut");
     let repair = outboard.repair(&mut file, &open(&copy), ..).expect("repaired");
     assert_eq!((repair.repaired.len(), repair.left.len()), (2, 0));
-    assert!(std::fs::read(&data).expect("read") == std::fs::read(&copy).expect("read"));
+    assert!(std::fs::read(&data).expect("read") == input);
 }
 
 #[test]
@@ -96,38 +80,35 @@ fn an_outboard_of_a_file_that_fails() {
         }
     }
     for strategy in Strategy::ALL {
-        let result =
-            Options::new().strategy(strategy).outboard(&file, Group::BAO, Order::Pre, &mut Full);
+        let result = Options::new().strategy(strategy).outboard(&file, Group::LEAST, &mut Full);
         let error = result.expect_err("full");
         assert!(
             matches!(&error, OutboardError::Outboard(_)) && error.to_string().contains("no space"),
             "{error}"
         );
         let stopped = Options::new().strategy(strategy).watch(|_| ControlFlow::Break(()));
-        let error =
-            stopped.outboard(&file, Group::BAO, Order::Pre, &mut Vec::new()).expect_err("stopped");
+        let error = stopped.outboard(&file, Group::LEAST, &mut Vec::new()).expect_err("stopped");
         let OutboardError::Data(error) = error else { panic!("{error}") };
         assert!(matches!(error.kind(), ErrorKind::Stopped));
     }
     let error = Options::new()
-        .outboard("no such file", Group::BAO, Order::Pre, &mut Vec::new())
+        .outboard("no such file", Group::LEAST, &mut Vec::new())
         .expect_err("missing");
     assert!(error.to_string().contains("no such file"), "{error}");
     #[cfg(target_os = "linux")]
     {
-        let error =
-            Options::new().outboard("/proc/self/maps", Group::BAO, Order::Pre, &mut Vec::new());
+        let error = Options::new().outboard("/proc/self/maps", Group::LEAST, &mut Vec::new());
         assert!(error.expect_err("no length").to_string().contains("length is not known"));
         // Its length is 0, and it is not empty.
         let maps = std::fs::File::open("/proc/self/maps").expect("it can be opened");
-        let layout = outboard::Layout::new(0, Group::BAO, Order::Pre);
+        let layout = outboard::Layout::new(0, Group::LEAST);
         let mode = treewide::Mode::PLAIN;
         let empty = Outboard::new(&treewide::hash(b""), layout, mode, Vec::new());
         let error = empty.verify(&maps, ..).expect_err("there are bytes");
         assert!(matches!(&error, outboard::Error::Extra(range) if *range == (0..1)), "{error}");
         // No one writes to this pipe.
         let pipe = super::pipes::fifo("ob-pipe");
-        let error = Options::new().outboard(&pipe, Group::BAO, Order::Pre, &mut Vec::new());
+        let error = Options::new().outboard(&pipe, Group::LEAST, &mut Vec::new());
         assert!(error.expect_err("a pipe").to_string().contains("length is not known"));
     }
 }

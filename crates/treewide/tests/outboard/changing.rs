@@ -3,7 +3,7 @@
 use crate::common::{Tally, pattern};
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Mutex;
-use treewide::outboard::{self, Group, IoError, Layout, Order, Outboard, ReadAt, WriteAt};
+use treewide::outboard::{self, Group, IoError, Layout, Outboard, ReadAt, WriteAt};
 
 /// Each byte is right when it is read for the first time, and wrong later.
 struct Turning {
@@ -32,11 +32,9 @@ impl ReadAt for Turning {
 fn data_that_is_replaced_while_it_is_verified() {
     let mut tally = Tally::new("data that changes");
     let right = pattern(3 << 20);
-    for (group, order) in
-        [(Group::BAO, Order::Pre), (Group::IROH, Order::Post), (Group::MOST, Order::Pre)]
-    {
-        let layout = Layout::new(right.len() as u64, group, order);
-        let (digest, pairs) = outboard::create(&right, group, order, treewide::Mode::PLAIN);
+    for group in [Group::LEAST, Group::IROH, Group::MOST] {
+        let layout = Layout::new(right.len() as u64, group);
+        let (digest, pairs) = outboard::create(&right, group, treewide::Mode::PLAIN);
         let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
         // Everything is read once: what was verified is what was read.
         let data = Turning::new(&right);
@@ -77,8 +75,8 @@ fn data_that_is_replaced_while_it_is_verified() {
 #[test]
 fn repair_writes_what_it_has_verified() {
     let right = pattern(100_000);
-    let layout = Layout::new(100_000, Group::IROH, Order::Pre);
-    let (digest, pairs) = outboard::create(&right, Group::IROH, Order::Pre, treewide::Mode::PLAIN);
+    let layout = Layout::new(100_000, Group::IROH);
+    let (digest, pairs) = outboard::create(&right, Group::IROH, treewide::Mode::PLAIN);
     let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
     let mut data = right.clone();
     data.write_all_at(&[9; 40_000], 30_000).expect("written");
@@ -102,9 +100,9 @@ fn ranges_behind_the_end_prove_the_end() {
         }
     }
     let right = pattern(100_000);
-    let (digest, pairs) = outboard::create(&right, Group::IROH, Order::Pre, treewide::Mode::PLAIN);
+    let (digest, pairs) = outboard::create(&right, Group::IROH, treewide::Mode::PLAIN);
     for (len, is_right) in [(100_000, true), (99_999, false), (50_000, false), (0, false)] {
-        let layout = Layout::new(len, Group::IROH, Order::Pre);
+        let layout = Layout::new(len, Group::IROH);
         let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
         for range in [len..len + 1, len + 5..200_000, len..u64::MAX, 150_000..u64::MAX] {
             let verified = outboard.verify(&NoSize(&right), range.clone());

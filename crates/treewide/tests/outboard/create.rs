@@ -1,8 +1,8 @@
 //! Making outboards.
 
-use super::{ORDERS, defined, edges, group};
+use super::{defined, edges, group};
 use crate::common::{Mode, Random, Tally, pattern, rounds, sample, with_every_kernel};
-use treewide::outboard::{self, Group, IoError, Layout, Order, ReadAt, WriteAt};
+use treewide::outboard::{self, Group, IoError, Layout, ReadAt, WriteAt};
 
 /// Bytes that are never in memory as one slice, so that buffers are used.
 pub(crate) struct Read<'a>(pub(crate) &'a [u8]);
@@ -15,7 +15,7 @@ impl ReadAt for Read<'_> {
 
 /// All ways of making the outboard of `data` agree with `expected`.
 fn check(data: &[u8], layout: &Layout, mode: &Mode, expected: &(treewide::Hash, Vec<u8>)) {
-    let made = outboard::create(data, layout.group(), layout.order(), mode.mode());
+    let made = outboard::create(data, layout.group(), mode.mode());
     assert!(made == *expected, "{layout:?}");
     let mut out = Vec::new();
     let digest = outboard::create_at(data, layout, mode.mode(), &mut out).expect("made");
@@ -33,8 +33,8 @@ fn outboards_are_as_defined() {
         let most = if log2 < 5 { 70 } else { 5 };
         for len in sample(edges(group.bytes() as usize, most)) {
             let data = pattern(len);
-            for (mode, order) in Mode::all().iter().zip([Order::Pre, Order::Post, Order::Pre]) {
-                let layout = Layout::new(len as u64, group, order);
+            for mode in &Mode::all() {
+                let layout = Layout::new(len as u64, group);
                 let expected = defined(&data, &layout, mode);
                 assert_eq!(*expected.0.as_bytes(), mode.one_shot(&data));
                 check(&data, &layout, mode, &expected);
@@ -52,25 +52,21 @@ fn outboards_of_several_tiles() {
     let all = random.bytes(3 << 20);
     for _ in 0..rounds(20) {
         let data = &all[..(400 << 10) + random.below(all.len() - (400 << 10))];
-        for order in ORDERS {
-            let log2 = random.below(12) as u8;
-            let layout = Layout::new(data.len() as u64, group(log2), order);
-            let mode = Mode::any(&mut random);
-            check(data, &layout, &mode, &defined(data, &layout, &mode));
-            tally.case();
-        }
+        let log2 = random.below(12) as u8;
+        let layout = Layout::new(data.len() as u64, group(log2));
+        let mode = Mode::any(&mut random);
+        check(data, &layout, &mode, &defined(data, &layout, &mode));
+        tally.case();
     }
 }
 
 #[test]
 fn outboards_of_every_kernel() {
     let data = pattern(600_000);
-    for order in ORDERS {
-        for log2 in [0, 3, 4, 8] {
-            let layout = Layout::new(600_000, group(log2), order);
-            let expected = defined(&data, &layout, &Mode::Hash);
-            with_every_kernel(|_| check(&data, &layout, &Mode::Hash, &expected));
-        }
+    for log2 in [0, 3, 4, 8] {
+        let layout = Layout::new(600_000, group(log2));
+        let expected = defined(&data, &layout, &Mode::Hash);
+        with_every_kernel(|_| check(&data, &layout, &Mode::Hash, &expected));
     }
 }
 
@@ -78,8 +74,8 @@ fn outboards_of_every_kernel() {
 fn an_outboard_of_data_that_ends_early_is_an_error() {
     let data = pattern(3 << 20);
     for len in [(3 << 20) + 1, 10 << 20, u64::MAX] {
-        for group in [Group::BAO, Group::IROH, Group::MOST] {
-            let layout = Layout::new(len, group, Order::Post);
+        for group in [Group::LEAST, Group::IROH, Group::MOST] {
+            let layout = Layout::new(len, group);
             // So long that no memory has them: the outboard is written nowhere.
             for error in [
                 outboard::create_at(&data, &layout, treewide::Mode::PLAIN, &mut Nowhere)
@@ -122,7 +118,7 @@ fn an_outboard_that_cannot_be_written_is_an_error() {
         }
     }
     let data = pattern(3 << 20);
-    let layout = Layout::new(3 << 20, Group::IROH, Order::Pre);
+    let layout = Layout::new(3 << 20, Group::IROH);
     // 6 tiles and 5 pairs above them.
     for writes in 0..11 {
         let error = outboard::create_at(&data, &layout, treewide::Mode::PLAIN, &mut Full(writes))

@@ -1,10 +1,10 @@
 //! The reader that verifies.
 
 use super::create::Read as NotInMemory;
-use super::{ORDERS, group};
+use super::group;
 use crate::common::{Mode, Random, Tally, pattern, rounds};
 use std::io::{Cursor, ErrorKind, Read, Seek, SeekFrom};
-use treewide::outboard::{self, Error, Group, Layout, Order, Outboard};
+use treewide::outboard::{self, Error, Group, Layout, Outboard};
 
 /// As a cursor over the data.
 #[test]
@@ -16,9 +16,8 @@ fn reader_reads_and_seeks_like_a_cursor() {
         let len = random.length(300_000);
         let data = random.bytes(len);
         let mode = Mode::any(&mut random);
-        let order = ORDERS[random.below(2)];
-        let (digest, pairs) = outboard::create(&data, group(log2), order, mode.mode());
-        let layout = Layout::new(len as u64, group(log2), order);
+        let (digest, pairs) = outboard::create(&data, group(log2), mode.mode());
+        let layout = Layout::new(len as u64, group(log2));
         let outboard = Outboard::new(&digest, layout, mode.mode(), pairs);
         let bytes = NotInMemory(&data);
         let mut ours = outboard.reader(&bytes);
@@ -56,9 +55,8 @@ fn reader_returns_no_byte_that_is_not_verified() {
     let mut random = Random::new(11);
     for (log2, len) in [(0, 20 * 1024 + 7), (2, 200_001), (4, 150_000), (0, 1), (0, 0)] {
         let data = pattern(len);
-        let layout = Layout::new(len as u64, group(log2), Order::Pre);
-        let (digest, pairs) =
-            outboard::create(&data, group(log2), Order::Pre, treewide::Mode::PLAIN);
+        let layout = Layout::new(len as u64, group(log2));
+        let (digest, pairs) = outboard::create(&data, group(log2), treewide::Mode::PLAIN);
         let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, pairs);
         for bad in 0..layout.groups() {
             let span = layout.group_range(bad);
@@ -89,9 +87,9 @@ fn reader_returns_no_byte_that_is_not_verified() {
 #[test]
 fn reader_says_no_length_that_is_not_verified() {
     let data = pattern(10_000);
-    let (digest, pairs) = outboard::create(&data, Group::BAO, Order::Pre, treewide::Mode::PLAIN);
+    let (digest, pairs) = outboard::create(&data, Group::LEAST, treewide::Mode::PLAIN);
     for wrong in [9_217, 9_999, 10_001, 10_240, 0, 1, 1024, 9_216, 8_192, 16_384, 20_000] {
-        let layout = Layout::new(wrong, Group::BAO, Order::Pre);
+        let layout = Layout::new(wrong, Group::LEAST);
         let mut claimed = data.clone();
         claimed.resize(wrong as usize, 0);
         let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
@@ -109,7 +107,7 @@ fn reader_says_no_length_that_is_not_verified() {
         assert!(data.starts_with(&read), "{wrong}");
     }
     // Data that ends early is not an end.
-    let layout = Layout::new(10_000, Group::BAO, Order::Pre);
+    let layout = Layout::new(10_000, Group::LEAST);
     let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
     let short = NotInMemory(&data[..5_000]);
     let mut read = Vec::new();

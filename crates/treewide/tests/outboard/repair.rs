@@ -1,10 +1,9 @@
 //! Repair from copies.
 
-use super::{ORDERS, group};
+use super::group;
 use crate::common::{Random, Tally, pattern, rounds};
 use treewide::outboard::{
-    self, Error, Flaw, FlawKind, Group, IoError, Layout, Mended, Order, Outboard, ReadAt, Repair,
-    WriteAt,
+    self, Error, Flaw, FlawKind, Group, IoError, Layout, Mended, Outboard, ReadAt, Repair, WriteAt,
 };
 
 #[test]
@@ -13,11 +12,10 @@ fn repair_mends_what_the_copy_has() {
     let mut random = Random::new(12);
     for _ in 0..rounds(200) {
         let log2 = random.below(5) as u8;
-        let order = ORDERS[random.below(2)];
         let len = 1 + random.length(60 * group(log2).bytes() as usize);
         let right = random.bytes(len);
-        let layout = Layout::new(len as u64, group(log2), order);
-        let (digest, pairs) = outboard::create(&right, group(log2), order, treewide::Mode::PLAIN);
+        let layout = Layout::new(len as u64, group(log2));
+        let (digest, pairs) = outboard::create(&right, group(log2), treewide::Mode::PLAIN);
         let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, pairs);
         let spoil = |random: &mut Random| {
             let mut bytes = right.clone();
@@ -57,9 +55,8 @@ fn repair_mends_what_the_copy_has() {
 #[test]
 fn repair_leaves_what_it_cannot_know() {
     let right = pattern(50_000);
-    let layout = Layout::new(50_000, Group::BAO, Order::Pre);
-    let (digest, mut pairs) =
-        outboard::create(&right, Group::BAO, Order::Pre, treewide::Mode::PLAIN);
+    let layout = Layout::new(50_000, Group::LEAST);
+    let (digest, mut pairs) = outboard::create(&right, Group::LEAST, treewide::Mode::PLAIN);
     pairs[64] ^= 1; // above the first 32 groups
     let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
     let mut data = right.clone();
@@ -83,8 +80,8 @@ fn repair_leaves_what_it_cannot_know() {
 #[test]
 fn repair_of_many_ranges_tells_each_once() {
     let right = pattern(5000 * 1024 + 7);
-    let layout = Layout::new(right.len() as u64, Group::BAO, Order::Pre);
-    let (digest, pairs) = outboard::create(&right, Group::BAO, Order::Pre, treewide::Mode::PLAIN);
+    let layout = Layout::new(right.len() as u64, Group::LEAST);
+    let (digest, pairs) = outboard::create(&right, Group::LEAST, treewide::Mode::PLAIN);
     let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, pairs);
     let (mut data, mut copy) = (right.clone(), right.clone());
     for group in (0..5001).step_by(2) {
@@ -143,8 +140,8 @@ impl WriteAt for Bytes {
 #[test]
 fn repair_that_is_interrupted_or_not_kept() {
     let right = pattern(50_000);
-    let layout = Layout::new(50_000, Group::BAO, Order::Post);
-    let (digest, pairs) = outboard::create(&right, Group::BAO, Order::Post, treewide::Mode::PLAIN);
+    let layout = Layout::new(50_000, Group::LEAST);
+    let (digest, pairs) = outboard::create(&right, Group::LEAST, treewide::Mode::PLAIN);
     let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
     let mut bytes = right.clone();
     for at in [5, 20_000, 49_999] {

@@ -2,14 +2,14 @@
 
 use super::create::Read;
 use super::sparse::Sparse;
-use super::{ORDERS, edges, group};
+use super::{edges, group};
 use crate::common::{Mode, Random, Tally, pattern, rounds, sample};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use treewide::Hash;
 use treewide::outboard::{
-    self, BaoFile, Error, Flaw, FlawKind, Group, IoError, Layout, Node, Order, Outboard, ReadAt,
+    self, Error, Flaw, FlawKind, Group, IoError, Layout, Node, Outboard, ReadAt,
 };
 
 /// Everything that is wrong in `range`, by all ways of reading; they must agree.
@@ -90,9 +90,9 @@ fn verify_accepts_what_is_intact() {
     for log2 in [0, 1, 4, 6] {
         for len in sample(edges(group(log2).bytes() as usize, if log2 < 4 { 40 } else { 6 })) {
             let data = pattern(len);
-            for (mode, order) in Mode::all().iter().zip([Order::Pre, Order::Post, Order::Post]) {
-                let (digest, pairs) = outboard::create(&data, group(log2), order, mode.mode());
-                let layout = Layout::new(len as u64, group(log2), order);
+            for mode in &Mode::all() {
+                let (digest, pairs) = outboard::create(&data, group(log2), mode.mode());
+                let layout = Layout::new(len as u64, group(log2));
                 let mut ranges = vec![0..u64::MAX, 0..0, len as u64..u64::MAX, u64::MAX..u64::MAX];
                 for _ in 0..4 {
                     let start = random.below(len + 2) as u64;
@@ -116,39 +116,31 @@ fn damage_of_one_bit_is_found_exactly() {
     for (log2, len) in
         [(0, 3 * 1024 + 1), (0, 33 * 1024), (1, 40_001), (4, 200_000), (4, 10_000), (0, 0), (0, 1)]
     {
-        for order in ORDERS {
-            let layout = Layout::new(len, group(log2), order);
-            let data = pattern(len as usize);
-            let (digest, pairs) =
-                outboard::create(&data, group(log2), order, treewide::Mode::PLAIN);
-            for at in 0..layout.groups() - 1 {
-                let mut pairs = pairs.clone();
-                pairs[at as usize * 64 + random.below(64)] ^= 1 << random.below(8);
-                let found =
-                    damage(&digest, layout, treewide::Mode::PLAIN, &pairs, &data, 0..u64::MAX);
-                assert_eq!(
-                    found,
-                    expected(&layout, &BTreeSet::new(), &[at].into(), &(0..u64::MAX))
-                );
-                assert!(
-                    matches!(&found[..], [Flaw { kind: FlawKind::Unknown, .. }]),
-                    "{at}: {found:?}"
-                );
-                tally.case();
+        let layout = Layout::new(len, group(log2));
+        let data = pattern(len as usize);
+        let (digest, pairs) = outboard::create(&data, group(log2), treewide::Mode::PLAIN);
+        for at in 0..layout.groups() - 1 {
+            let mut pairs = pairs.clone();
+            pairs[at as usize * 64 + random.below(64)] ^= 1 << random.below(8);
+            let found = damage(&digest, layout, treewide::Mode::PLAIN, &pairs, &data, 0..u64::MAX);
+            assert_eq!(found, expected(&layout, &BTreeSet::new(), &[at].into(), &(0..u64::MAX)));
+            assert!(
+                matches!(&found[..], [Flaw { kind: FlawKind::Unknown, .. }]),
+                "{at}: {found:?}"
+            );
+            tally.case();
+        }
+        for at in 0..layout.groups() {
+            let mut data = data.clone();
+            let span = layout.group_range(at);
+            if span.is_empty() {
+                continue;
             }
-            for at in 0..layout.groups() {
-                let mut data = data.clone();
-                let span = layout.group_range(at);
-                if span.is_empty() {
-                    continue;
-                }
-                data[span.start as usize + random.below((span.end - span.start) as usize)] ^=
-                    1 << random.below(8);
-                let found =
-                    damage(&digest, layout, treewide::Mode::PLAIN, &pairs, &data, 0..u64::MAX);
-                assert_eq!(found, [Flaw { range: span, kind: FlawKind::Bad }]);
-                tally.case();
-            }
+            data[span.start as usize + random.below((span.end - span.start) as usize)] ^=
+                1 << random.below(8);
+            let found = damage(&digest, layout, treewide::Mode::PLAIN, &pairs, &data, 0..u64::MAX);
+            assert_eq!(found, [Flaw { range: span, kind: FlawKind::Bad }]);
+            tally.case();
         }
     }
 }
@@ -161,11 +153,10 @@ fn damage_of_data_and_outboard_is_found_exactly() {
         let log2 = random.below(6) as u8;
         let most = if random.below(10) == 0 { 6 << 20 } else { 300_000 };
         let len = 1 + random.length(most);
-        let order = ORDERS[random.below(2)];
         let mode = Mode::any(&mut random);
-        let layout = Layout::new(len as u64, group(log2), order);
+        let layout = Layout::new(len as u64, group(log2));
         let mut data = random.bytes(len);
-        let (digest, mut pairs) = outboard::create(&data, group(log2), order, mode.mode());
+        let (digest, mut pairs) = outboard::create(&data, group(log2), mode.mode());
         let some = |random: &mut Random, of: u64| -> BTreeSet<u64> {
             let count = if of > 0 { random.below(5) } else { 0 };
             (0..count).map(|_| random.next() % of).collect()
@@ -198,9 +189,9 @@ fn damage_of_data_and_outboard_is_found_exactly() {
 fn damage_by_what_takes_another_place() {
     let len = 20 * 1024 + 100;
     let data = pattern(len);
-    let layout = Layout::new(len as u64, Group::BAO, Order::Pre);
+    let layout = Layout::new(len as u64, Group::LEAST);
     let plain = treewide::Mode::PLAIN;
-    let (digest, pairs) = outboard::create(&data, Group::BAO, Order::Pre, plain);
+    let (digest, pairs) = outboard::create(&data, Group::LEAST, plain);
     let whole = [Flaw { range: 0..len as u64, kind: FlawKind::Unknown }];
     let find = |layout: Layout, mode, pairs: &[u8], data: &[u8]| {
         damage(&digest, layout, mode, pairs, data, 0..u64::MAX)
@@ -229,35 +220,32 @@ fn damage_by_what_takes_another_place() {
         expected(&layout, &BTreeSet::new(), &places, &(0..u64::MAX))
     );
 
-    // Another order, group, mode or file.
-    let (_, post) = outboard::create(&data, Group::BAO, Order::Post, plain);
-    assert_eq!(find(layout, plain, &post, &data), whole);
-    let (_, large) =
-        outboard::create(&pattern(20 * 16 * 1024 + 100), Group::IROH, Order::Pre, plain);
+    // Another group, mode or file.
+    let (_, large) = outboard::create(&pattern(20 * 16 * 1024 + 100), Group::IROH, plain);
     assert_eq!(large.len(), pairs.len());
     assert_eq!(find(layout, plain, &large, &data), whole);
     for mode in [Mode::KeyedHash([7; 32]), Mode::DeriveKey("context".into())] {
         assert_eq!(find(layout, mode.mode(), &pairs, &data), whole);
-        let (_, other) = outboard::create(&data, Group::BAO, Order::Pre, mode.mode());
+        let (_, other) = outboard::create(&data, Group::LEAST, mode.mode());
         assert_eq!(find(layout, plain, &other, &data), whole);
     }
     let mut other = data.clone();
     other[12_345] ^= 1;
-    let (_, of_other) = outboard::create(&other, Group::BAO, Order::Pre, plain);
+    let (_, of_other) = outboard::create(&other, Group::LEAST, plain);
     assert_eq!(find(layout, plain, &of_other, &other), whole);
 
     // Another length: with as many groups the last one is bad, and with others nothing is known.
     for wrong in [20 * 1024 + 1, len - 1, len + 1, 21 * 1024] {
         let mut data = data.clone();
         data.resize(wrong, 0);
-        let found = find(layout.with_len(wrong as u64), plain, &pairs, &data);
+        let found = find(Layout::new(wrong as u64, Group::LEAST), plain, &pairs, &data);
         assert_eq!(found, [bad(20 * 1024..wrong as u64)]);
     }
     // With another shape, a node that is in both trees may be verified. No byte that is verified is another one.
     for wrong in [0, 1, 1024, 10 * 1024, 20 * 1024, 21 * 1024 + 1, 40 * 1024, 64 * 1024] {
         let mut longer = data.clone();
         longer.resize(wrong, 0);
-        let found = find(layout.with_len(wrong as u64), plain, &pairs, &longer);
+        let found = find(Layout::new(wrong as u64, Group::LEAST), plain, &pairs, &longer);
         assert!(
             found.last().is_some_and(|last| last.range.end == wrong as u64),
             "{wrong}: {found:?}"
@@ -279,39 +267,6 @@ fn damage_by_what_takes_another_place() {
     assert_eq!(found, whole);
 }
 
-#[test]
-fn bao_files_with_a_wrong_length_are_found() {
-    let data = pattern(5000);
-    let mut file = Vec::new();
-    let (layout, mut pairs) = BaoFile::create(&mut file, 5000).expect("written");
-    let digest =
-        outboard::create_at(&data, &layout, treewide::Mode::PLAIN, &mut pairs).expect("made");
-    for wrong in [0_u64, 1, 1024, 4096, 6000, u64::MAX] {
-        file[..8].copy_from_slice(&wrong.to_le_bytes());
-        match BaoFile::open(&file) {
-            Err(error) => assert!(error.to_string().contains("first 8 bytes"), "{error}"),
-            Ok(_) => panic!("{wrong} has other groups"),
-        }
-    }
-    // As many groups, so only the last group shows it.
-    for wrong in [4097_u64, 4999, 5001, 5120] {
-        file[..8].copy_from_slice(&wrong.to_le_bytes());
-        let (layout, pairs) = BaoFile::open(&file).expect("as many groups");
-        let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, pairs);
-        outboard.verify(&data, ..4096).expect("the groups before it");
-        let mut data = data.clone();
-        data.resize(wrong as usize, 0);
-        assert!(
-            matches!(outboard.verify(&data, ..), Err(Error::Bad(range)) if range == (4096..wrong))
-        );
-    }
-    for cut in [0, 7, 8, 8 + 64, file.len() - 1] {
-        assert!(BaoFile::open(&file[..cut]).is_err(), "{cut}");
-    }
-    file.push(0);
-    assert!(BaoFile::open(&file).is_err(), "junk at the end");
-}
-
 /// Fails at the bytes from `at` on, not by ending there.
 struct Failing<'a>(&'a [u8], u64);
 
@@ -327,8 +282,8 @@ impl ReadAt for Failing<'_> {
 #[test]
 fn damage_ends_with_an_error_of_reading() {
     let mut data = pattern(4 << 20);
-    let (digest, pairs) = outboard::create(&data, Group::IROH, Order::Pre, treewide::Mode::PLAIN);
-    let layout = Layout::new(4 << 20, Group::IROH, Order::Pre);
+    let (digest, pairs) = outboard::create(&data, Group::IROH, treewide::Mode::PLAIN);
+    let layout = Layout::new(4 << 20, Group::IROH);
     data[100] ^= 1;
     let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
     // In 600 KiB, which one thread verifies, what was found before comes first.
@@ -355,22 +310,19 @@ fn one_range_of_a_terabyte_needs_few_reads() {
     for (len, log2) in
         [(1_000_000_000_000, 4), (1 << 63, 4), (u64::MAX, 0), (u64::MAX, 10), ((5 << 30) + 7, 0)]
     {
-        for order in ORDERS {
-            let layout = Layout::new(len, group(log2), order);
-            for start in [0, 5 << 29, random.next() % len, len - (1 << 20)] {
-                let range = start..start.saturating_add(1 << 20).min(len);
-                let sparse = Sparse::new(layout, layout.groups_of(&range), &mut random);
-                let counted = Counted(&sparse.pairs, AtomicUsize::new(0));
-                let data = Counted(&sparse.data, AtomicUsize::new(0));
-                let outboard =
-                    Outboard::new(&sparse.digest, layout, treewide::Mode::PLAIN, &counted);
-                outboard.verify(&data, range.clone()).expect("intact");
-                let reads = (counted.1.into_inner(), data.1.into_inner());
-                if log2 == 4 {
-                    assert!(reads.0 + reads.1 <= 64 + 26, "{reads:?} for {range:?} of {len}");
-                }
-                tally.case();
+        let layout = Layout::new(len, group(log2));
+        for start in [0, 5 << 29, random.next() % len, len - (1 << 20)] {
+            let range = start..start.saturating_add(1 << 20).min(len);
+            let sparse = Sparse::new(layout, layout.groups_of(&range), &mut random);
+            let counted = Counted(&sparse.pairs, AtomicUsize::new(0));
+            let data = Counted(&sparse.data, AtomicUsize::new(0));
+            let outboard = Outboard::new(&sparse.digest, layout, treewide::Mode::PLAIN, &counted);
+            outboard.verify(&data, range.clone()).expect("intact");
+            let reads = (counted.1.into_inner(), data.1.into_inner());
+            if log2 == 4 {
+                assert!(reads.0 + reads.1 <= 64 + 26, "{reads:?} for {range:?} of {len}");
             }
+            tally.case();
         }
     }
 }
@@ -387,8 +339,8 @@ impl<T: ReadAt> ReadAt for Counted<'_, T> {
 #[test]
 fn verify_from_several_threads() {
     let data = pattern(3 << 20);
-    let (digest, pairs) = outboard::create(&data, Group::IROH, Order::Post, treewide::Mode::PLAIN);
-    let layout = Layout::new(3 << 20, Group::IROH, Order::Post);
+    let (digest, pairs) = outboard::create(&data, Group::IROH, treewide::Mode::PLAIN);
+    let layout = Layout::new(3 << 20, Group::IROH);
     let outboard = Outboard::new(&digest, layout, treewide::Mode::PLAIN, &pairs);
     std::thread::scope(|scope| {
         for from in 0..4 {

@@ -19,7 +19,7 @@ from treewide._scale.merge import Outcome
 from treewide._scale.object_driver import Driver
 from treewide._scale.object_journal import Journal
 from treewide._scale.objects import Object, is_settled
-from treewide._scale.outboards import Outboards, is_outboard, shape_of
+from treewide._scale.outboards import Outboards, is_outboard, named_group
 from treewide._scale.outputs import check_list, check_outboards
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.ranges import Found, print_found, verify_ranges
@@ -89,7 +89,7 @@ class ObjectCommand:
             if len(self.urls) > 1:
                 raise UsageError(f"{options.outboard} is the outboard of one URL: name one, or a folder of outboards")
             try:
-                shape_of(options.outboard)
+                named_group(options.outboard)
             except ValueError as error:
                 raise UsageError(str(error)) from None
 

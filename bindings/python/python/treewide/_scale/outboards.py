@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Literal, NamedTuple, Protocol
+from typing import Protocol
 
 from treewide._arguments import size_of
 from treewide._scale.objects import Object
@@ -16,7 +16,7 @@ from treewide._scale.reading import Retries
 from treewide._scale.writing import Sink, write
 from treewide._treewide import Parts
 
-__all__ = ["Keeper", "Outboards", "Shape", "checked_group", "group_of", "is_outboard", "place_of", "shape_of"]
+__all__ = ["Keeper", "Outboards", "checked_group", "group_of", "is_outboard", "named_group", "place_of"]
 
 #: What a range is verified by: reading less than this is not much faster.
 _USUAL = 1 << 20
@@ -30,7 +30,7 @@ _PARTS = 1024
 #: Outboards that are written at the same time.
 _WRITERS = 8
 
-_NAME = re.compile(r"\.obao(\d{1,2})(-post)?$")
+_NAME = re.compile(r"\.obao(\d{1,2})$")
 
 
 class Keeper(Protocol):
@@ -41,13 +41,6 @@ class Keeper(Protocol):
 
     def take(self, object: Object, digest: bytes, parts: Parts) -> object:
         """Take the parts of an object that is hashed."""
-
-
-class Shape(NamedTuple):
-    """The bytes of a group, and the order of the pairs."""
-
-    group: int
-    order: Literal["pre", "post"] = "pre"
 
 
 def group_of(size: int) -> int:
@@ -65,15 +58,15 @@ def checked_group(size: int | str) -> int:
 
 def is_outboard(uri: str) -> bool:
     """Whether a name is that of an outboard, and not of a folder."""
-    return _NAME.search(uri) is not None or uri.endswith(".obao")
+    return _NAME.search(uri) is not None
 
 
-def shape_of(uri: str) -> Shape:
-    """Return what the name of an outboard says. Raises `ValueError` that names it."""
+def named_group(uri: str) -> int:
+    """Return the bytes of a group, as the name of an outboard says. Raises `ValueError` that names it."""
     found = _NAME.search(uri)
     if found is None or int(found[1]) > 16:
         raise ValueError(f"{uri}: the name of an outboard ends with .obaoK, with groups of 2^K KiB, and K up to 16")
-    return Shape(1024 << int(found[1]), "post" if found[2] else "pre")
+    return 1024 << int(found[1])
 
 
 def place_of(uri: str, size: int, digest: bytes, folder: str | None = None, group: int | None = None) -> str:

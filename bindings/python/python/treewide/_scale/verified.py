@@ -13,7 +13,7 @@ from itertools import groupby
 
 from treewide._arguments import Bytes, expected_bytes
 from treewide._scale.objects import Object
-from treewide._scale.outboards import Shape, place_of, shape_of
+from treewide._scale.outboards import named_group, place_of
 from treewide._scale.reading import Changed, Retries, Source, cut, head, read_range
 from treewide._treewide import Clash, DamageError, Parts, _outboard_places, _outboard_trusted
 from treewide.outboard import Damage
@@ -57,16 +57,15 @@ class Verified:
         self.object, self.digest = object, digest
         self._source, self._pairs, self._retries = source, pairs or source, retries
         name = place_of(object.uri, object.size, digest) if outboard is None else outboard
-        self.shape: Shape = shape_of(name)
+        self.group = named_group(name)
         #: The outboard as it is now; `None` if the object has one group.
         self.outboard: Object | None = None
-        if object.size > self.shape.group:
+        if object.size > self.group:
             found = head(self._pairs, name, self._retries())
-            wanted, _ = _outboard_places(object.size, self.shape, 0, 0)
+            wanted, _ = _outboard_places(object.size, self.group, 0, 0)
             if found.size != wanted:
-                group = self.shape.group
                 raise NoOutboard(
-                    f"{name}: has {found.size} bytes, and the outboard of {object.size} bytes by groups of {group} has "
+                    f"{name}: has {found.size} bytes, and the outboard of {object.size} bytes by groups of {self.group} has "
                     f"{wanted}: it is cut off, or of another object; make it again with sum --outboards"
                 )
             self.outboard = found
@@ -112,7 +111,7 @@ class Verified:
     def _run(self, start: int, stop: int, keep: Callable[[int, memoryview], object]) -> Iterator[Damage]:
         if start < 0:
             raise ValueError(f"a range begins at byte 0 or later, and not at {start}")
-        group = self.shape.group
+        group = self.group
         if self.outboard is None:
             # All of it is one group, which has the digest itself.
             if start < stop or self.object.size == 0:
@@ -138,7 +137,7 @@ class Verified:
         """Return the groups of a range with the values that the outboard proves, and the ranges that it does not."""
         outboard = self.outboard
         assert outboard is not None
-        _, places = _outboard_places(self.object.size, self.shape, start, stop)
+        _, places = _outboard_places(self.object.size, self.group, start, stop)
         self.bytes_of_outboard += sum(high - low for low, high in places)
 
         def read(place: tuple[int, int]) -> tuple[int, bytes]:
@@ -151,7 +150,7 @@ class Verified:
 
         with ThreadPoolExecutor(self._pairs.streams) as pool:
             pairs = list(pool.map(read, places))
-        groups, unknown = _outboard_trusted(self.digest, self.object.size, self.shape, start, stop, pairs)
+        groups, unknown = _outboard_trusted(self.digest, self.object.size, self.group, start, stop, pairs)
         return [_Group(*it) for it in groups], unknown
 
     def _job(self, retries: Retries, groups: list[_Group]) -> tuple[list[_Group], list[tuple[int, bytes]]]:

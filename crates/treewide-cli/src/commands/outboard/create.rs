@@ -1,7 +1,7 @@
 //! `treewide outboard create`.
 
-use super::files::{Data, Store};
-use super::shape::{Shape, ShapeArgs};
+use super::files::Data;
+use super::group::{self, GroupArgs};
 use crate::args::mode::ModeArgs;
 use crate::args::report::ProgressArgs;
 use crate::args::threads::ThreadsArgs;
@@ -13,10 +13,12 @@ use crate::shell::signals;
 use crate::shell::stdin::Stdin;
 use anyhow::{Context, bail};
 use clap::Args;
+use indicatif::HumanBytes;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use treewide::Hash;
 use treewide::file::{Options, OutboardError};
+use treewide::outboard::Layout;
 use treewide_files::Replacement;
 use treewide_files::digest::{Digest, Extent};
 use treewide_files::list;
@@ -24,8 +26,7 @@ use treewide_files::name::{Listed, shown};
 
 pub(super) const CREATE: Notes = Notes::new(&[
     ("treewide outboard create disk.img >>SUMS", "disk.img.obao4, and the line of b3sum"),
-    ("treewide outboard create --bao disk.img", "disk.img.obao, as bao makes it"),
-    ("treewide outboard create --order post log -o log.tree", "of a file that grows"),
+    ("treewide outboard create --group 1M disk.img", "disk.img.obao10, a 16th of the default"),
 ]);
 
 /// Write the outboard of a file, and print its digest as b3sum does
@@ -45,12 +46,12 @@ pub(super) struct CreateArgs {
     #[arg(long, help_heading = "Output")]
     force: bool,
 
-    /// Write a JSON object instead of a line: path, digest, bytes, outboard, outboard_bytes, group, order
+    /// Write a JSON object instead of a line: path, digest, bytes, outboard, outboard_bytes, group
     #[arg(long, help_heading = "Output")]
     json: bool,
 
     #[command(flatten)]
-    shape: ShapeArgs,
+    group: GroupArgs,
 
     #[command(flatten)]
     mode: ModeArgs,
@@ -64,15 +65,17 @@ pub(super) struct CreateArgs {
 
 impl CreateArgs {
     pub(super) fn run(&self, _: Program) -> anyhow::Result<Outcome> {
-        let (shape, mode) =
-            (self.shape.shape(self.output.as_deref()), self.mode.mode(&Stdin::default())?);
-        let path = self.output.clone().unwrap_or_else(|| shape.path(&self.file));
-        if let Some(named) = Shape::of_name(&path).filter(|named| *named != shape) {
+        let (group, mode) =
+            (self.group.of(self.output.as_deref()), self.mode.mode(&Stdin::default())?);
+        let path = self.output.clone().unwrap_or_else(|| group::path(&self.file, group));
+        if let Some(named) = group::of_name(&path).filter(|named| *named != group) {
             bail!(
-                "{}: its name says {named}, and {shape} was asked for, so that no one could read it by its name; end it in \
-                 .{}, or in a suffix that says nothing",
+                "{}: its name says groups of {}, and groups of {} were asked for, so that no one could read it by its name; end \
+                 it in .{}, or in a suffix that says nothing",
                 shown(&path),
-                shape.ending()
+                HumanBytes(named.bytes()),
+                HumanBytes(group.bytes()),
+                group::ending(group)
             );
         }
         let progress = self.progress.start(true);
@@ -89,23 +92,13 @@ impl CreateArgs {
         let mut replacement = begin(&path, &self.file)?;
         let len = data.len();
         progress.show(move || Some(len));
-        let file = replacement.file().try_clone().with_context(|| shown(&path))?;
-        let (mut store, layout) = Store::create(file, shape, len)
-            .map_err(|error| anyhow::anyhow!("{}: {error}", shown(&path)))?;
+        let mut store = replacement.file().try_clone().with_context(|| shown(&path))?;
         let team = self.threads.team()?;
         let options = Options::new().mode(mode).watch(|bytes| {
             hears.hashed(0, bytes);
             ControlFlow::Continue(())
         });
-        let made = team.run(|| {
-            options.outboard_file(
-                data.file(),
-                &self.file,
-                layout.group(),
-                layout.order(),
-                &mut store,
-            )
-        });
+        let made = team.run(|| options.outboard_file(data.file(), &self.file, group, &mut store));
         let made = made.map_err(|error| match (data.unchanged(&self.file), error) {
             (Err(changed), _) => changed,
             (Ok(()), OutboardError::Outboard(error)) => {
@@ -122,27 +115,19 @@ impl CreateArgs {
         progress.finish();
         replacement.complete().with_context(|| shown(&path))?;
         appear(replacement, &path)?;
-        let header = if shape.is_bao { 8 } else { 0 };
-        self.say(&path, &digest, len, layout.bytes() + header, layout.group().bytes())?;
+        self.say(&path, &digest, &made.layout)?;
         Ok(Outcome::Success)
     }
 
-    fn say(
-        &self,
-        path: &Path,
-        digest: &Hash,
-        len: u64,
-        bytes: u64,
-        group: u64,
-    ) -> anyhow::Result<()> {
+    fn say(&self, path: &Path, digest: &Hash, layout: &Layout) -> anyhow::Result<()> {
         let mut text = Vec::new();
         if self.json {
-            let order = self.shape.shape(Some(path)).order.to_string();
             let mut object = list::json::Object::about(&self.file);
-            object.string("verdict", "hashed").string("type", "file").number("bytes", len);
-            object.string("evidence", "read").null("detail").string("digest", &digest.to_hex());
-            object.path("outboard", path).number("outboard_bytes", bytes);
-            text.extend(object.number("group", group).string("order", &order).finish().bytes());
+            object.string("verdict", "hashed").string("type", "file");
+            object.number("bytes", layout.len()).string("evidence", "read").null("detail");
+            object.string("digest", &digest.to_hex());
+            object.path("outboard", path).number("outboard_bytes", layout.bytes());
+            text.extend(object.number("group", layout.group().bytes()).finish().bytes());
         } else {
             let digest = Digest::of_hash(digest, Extent::default()).expect("the whole digest");
             list::write_plain(&mut text, &Listed::new(&self.file), digest)?;

@@ -1,12 +1,10 @@
 //! The files of a run: the data, whose reading is counted, and its outboard.
 
-use super::failure::named;
-use super::shape::Shape;
 use anyhow::{Context, bail};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use treewide::outboard::{BaoFile, IoError, Layout, PAIR_LEN, ReadAt, WriteAt};
+use treewide::outboard::{Group, IoError, Layout, ReadAt, WriteAt};
 use treewide_files::name::shown;
 use treewide_files::{Progress, Stamp};
 
@@ -140,102 +138,18 @@ fn open(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// The pairs of an outboard.
-pub(super) enum Store {
-    Pairs(File),
-    Bao(BaoFile<File>),
-}
-
-impl Store {
-    /// Opens the outboard of `len` bytes; if that is not known, it is as many as the outboard is for, where it says so.
-    pub(super) fn open(path: &Path, shape: Shape, len: u64) -> anyhow::Result<(Self, Layout)> {
-        let file = open(path)?;
-        let (store, layout, size) = if shape.is_bao {
-            let (layout, store) = BaoFile::open(file).map_err(|it| named(&it, path, path))?;
-            let size = layout.bytes();
-            (Self::Bao(store), layout, size)
-        } else {
-            let size = file.metadata().with_context(|| shown(path))?.len();
-            (Self::Pairs(file), shape.layout(len), size)
-        };
-        if shape.is_bao && layout.len() != len {
-            bail!(
-                "{}: is the outboard of {} bytes, and there are {len}; --size says how many there were",
-                shown(path),
-                layout.len()
-            );
-        }
-        if size != layout.bytes() {
-            bail!(
-                "{}: has {size} bytes, and an outboard of {len} bytes in groups of {} has {}: another --group, another \
-                 file, or the file had another length, which --size says",
-                shown(path),
-                indicatif::HumanBytes(layout.group().bytes()),
-                layout.bytes()
-            );
-        }
-        Ok((store, layout))
+/// Opens the outboard of `len` bytes.
+pub(super) fn open_outboard(path: &Path, group: Group, len: u64) -> anyhow::Result<(File, Layout)> {
+    let (file, layout) = (open(path)?, Layout::new(len, group));
+    let size = file.metadata().with_context(|| shown(path))?.len();
+    if size != layout.bytes() {
+        bail!(
+            "{}: has {size} bytes, and an outboard of {len} bytes in groups of {} has {}: another --group, another \
+             file, or the file had another length, which --size says",
+            shown(path),
+            indicatif::HumanBytes(group.bytes()),
+            layout.bytes()
+        );
     }
-
-    /// Opens an outboard without its data. Where it does not say how long that is, the last group counts as a whole one.
-    pub(super) fn open_alone(path: &Path, shape: Shape) -> anyhow::Result<(Self, Layout)> {
-        let len = if shape.is_bao {
-            BaoFile::open(open(path)?).map_err(|error| named(&error, path, path))?.0.len()
-        } else {
-            let size = open(path)?.metadata().with_context(|| shown(path))?.len();
-            (size / PAIR_LEN as u64 + 1).saturating_mul(shape.group.bytes())
-        };
-        Self::open(path, shape, len)
-    }
-
-    /// Makes the pairs of a new outboard.
-    pub(super) fn create(file: File, shape: Shape, len: u64) -> Result<(Self, Layout), IoError> {
-        if !shape.is_bao {
-            return Ok((Self::Pairs(file), shape.layout(len)));
-        }
-        match BaoFile::create(file, len) {
-            Ok((layout, store)) => Ok((Self::Bao(store), layout)),
-            Err(treewide::outboard::Error::Outboard(error)) => Err(error),
-            Err(error) => Err(std::io::Error::other(error).into()),
-        }
-    }
-}
-
-impl ReadAt for Store {
-    fn read_exact_at(&self, buf: &mut [u8], at: u64) -> Result<(), IoError> {
-        match self {
-            Self::Pairs(file) => file.read_exact_at(buf, at),
-            Self::Bao(file) => file.read_exact_at(buf, at),
-        }
-    }
-
-    fn size(&self) -> Result<Option<u64>, IoError> {
-        match self {
-            Self::Pairs(file) => ReadAt::size(file),
-            Self::Bao(file) => ReadAt::size(file),
-        }
-    }
-}
-
-impl WriteAt for Store {
-    fn write_all_at(&mut self, buf: &[u8], at: u64) -> Result<(), IoError> {
-        match self {
-            Self::Pairs(file) => file.write_all_at(buf, at),
-            Self::Bao(file) => file.write_all_at(buf, at),
-        }
-    }
-
-    fn set_size(&mut self, size: u64) -> Result<(), IoError> {
-        match self {
-            Self::Pairs(file) => file.set_size(size),
-            Self::Bao(file) => file.set_size(size),
-        }
-    }
-
-    fn sync(&mut self) -> Result<(), IoError> {
-        match self {
-            Self::Pairs(file) => WriteAt::sync(file),
-            Self::Bao(file) => file.sync(),
-        }
-    }
+    Ok((file, layout))
 }

@@ -1,9 +1,9 @@
 //! `treewide outboard repair`.
 
 use super::failure::named;
-use super::files::{Data, Store};
+use super::files::{Data, open_outboard};
+use super::group::GroupArgs;
 use super::ranges::PartArgs;
-use super::shape::ShapeArgs;
 use super::totals::Totals;
 use super::trust::TrustArgs;
 use crate::args::mode::ModeArgs;
@@ -67,7 +67,7 @@ pub(super) struct RepairArgs {
     report: ReportArgs,
 
     #[command(flatten)]
-    shape: ShapeArgs,
+    group: GroupArgs,
 
     #[command(flatten)]
     mode: ModeArgs,
@@ -93,8 +93,8 @@ impl RepairArgs {
             bail!("{}: is the file itself, and no copy of it", shown(&self.from));
         }
         let copy = Data::open(&self.from)?;
-        let (path, shape) = self.shape.find(&self.file, self.part.outboard.as_deref())?;
-        let (store, layout) = Store::open(&path, shape, self.part.size.unwrap_or(data.len()))?;
+        let (path, group) = self.group.find(&self.file, self.part.outboard.as_deref())?;
+        let (store, layout) = open_outboard(&path, group, self.part.size.unwrap_or(data.len()))?;
         let mode = self.mode.mode(&Stdin::default())?;
         let (root, is_trusted) =
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;

@@ -1,9 +1,9 @@
 //! `treewide outboard slice` and `unslice`.
 
 use super::failure::named;
-use super::files::{Data, Store};
+use super::files::{Data, open_outboard};
+use super::group::GroupArgs;
 use super::ranges::range;
-use super::shape::ShapeArgs;
 use super::trust::{self, TrustArgs};
 use crate::args::mode::ModeArgs;
 use crate::args::output::OutputArgs;
@@ -13,14 +13,13 @@ use crate::shell::outcome::Outcome;
 use crate::shell::output::{Output, Prints};
 use crate::shell::stdin::{Stdin, is_stdin};
 use crate::shell::terminal::Form;
-use crate::shell::usage;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use treewide::Hash;
-use treewide::outboard::slice::{EncodeError, Source, decode, decode_bao, encode, encode_bao};
+use treewide::outboard::slice::{EncodeError, Source, decode, encode};
 use treewide::outboard::{Group, create_at};
 use treewide_files::Whole;
 use treewide_files::name::shown;
@@ -29,13 +28,12 @@ use treewide_files::size;
 pub(super) const SLICE: Notes = Notes::new(&[
     ("treewide outboard slice disk.img --range 1G..+64K -o part.slice", ""),
     ("treewide outboard slice disk.img --range ..4K --range 1T.. | ssh host 'cat >part.slice'", ""),
-    ("treewide outboard slice disk.img --bao --range 0.. -o disk.bao", "as bao encode does"),
 ]);
 
-pub(super) const UNSLICE: Notes = Notes::new(&[
-    ("treewide outboard unslice part.slice --expect HEX --size N --range 1G..+64K -o part", ""),
-    ("treewide outboard unslice disk.bao --bao --expect HEX --range 0.. -o disk.img", ""),
-]);
+pub(super) const UNSLICE: Notes = Notes::new(&[(
+    "treewide outboard unslice part.slice --expect HEX --size N --range 1G..+64K -o part",
+    "",
+)]);
 
 /// The ranges of a slice.
 #[derive(Args)]
@@ -45,21 +43,10 @@ struct RangeArgs {
     ranges: Vec<Range<u64>>,
 }
 
-impl RangeArgs {
-    /// Start and length of the only range.
-    fn only(&self) -> anyhow::Result<(u64, u64)> {
-        match &self.ranges[..] {
-            [range] => Ok((range.start, range.end - range.start)),
-            _ => Err(usage::wrong_value("a slice of bao has one --range").into()),
-        }
-    }
-}
-
 /// Write ranges of a file with the hashes that verify them
 ///
 /// A slice has the bytes of the ranges, and the pairs of the tree that lead to them. Anyone who has the digest can verify it
-/// with `unslice`, without the file. Everything is verified before it is written. With --bao, both the outboard and the
-/// slice are those of bao.
+/// with `unslice`, without the file. Everything is verified before it is written.
 #[derive(Args)]
 #[command(after_help = SLICE.short(), after_long_help = SLICE.long())]
 pub(super) struct SliceArgs {
@@ -77,7 +64,7 @@ pub(super) struct SliceArgs {
     mode: ModeArgs,
 
     #[command(flatten)]
-    shape: ShapeArgs,
+    group: GroupArgs,
 
     #[command(flatten)]
     trust: TrustArgs,
@@ -91,11 +78,10 @@ pub(super) struct SliceArgs {
 
 impl SliceArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        let only = self.shape.is_bao().then(|| self.range.only()).transpose()?;
         let progress = self.progress.start(true);
         let data = Data::open(&self.file)?.counted(progress.hears());
-        let (path, shape) = self.shape.find(&self.file, self.outboard.as_deref())?;
-        let (store, layout) = Store::open(&path, shape, data.len())?;
+        let (path, group) = self.group.find(&self.file, self.outboard.as_deref())?;
+        let (store, layout) = open_outboard(&path, group, data.len())?;
         let mode = self.mode.mode(&Stdin::default())?;
         let root = if layout.groups() > 1 {
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?.0
@@ -111,10 +97,7 @@ impl SliceArgs {
         let output = self.output.open((&inputs, &inputs), Prints::Always, &progress)?;
         let mut to = Sink::new(output);
         progress.show(|| None);
-        let made = match only {
-            Some((start, len)) => encode_bao(&source, start, len, &mut to),
-            None => encode(&source, layout.group(), &self.range.ranges, &mut to),
-        };
+        let made = encode(&source, group, &self.range.ranges, &mut to);
         to.end(made.map_err(|error| match error {
             EncodeError::Source(error) => named(&error, &self.file, &path),
             error => error.into(),
@@ -140,18 +123,13 @@ pub(super) struct UnsliceArgs {
     #[arg(long, value_name = "HEX", value_parser = trust::hash)]
     expect: Hash,
 
-    /// The bytes of the whole file; a slice of bao has them
+    /// The bytes of the whole file
     #[arg(long, value_name = "BYTES", value_parser = size::parse)]
-    #[arg(required_unless_present = "bao")]
-    size: Option<u64>,
+    size: u64,
 
     /// The bytes of a group
-    #[arg(long, value_name = "SIZE", default_value = "16K", value_parser = super::shape::group)]
+    #[arg(long, value_name = "SIZE", default_value = "16K", value_parser = super::group::parse)]
     group: Group,
-
-    /// A slice of bao: one range, groups of 1 KiB, the length in front
-    #[arg(long, conflicts_with = "group")]
-    bao: bool,
 
     #[command(flatten)]
     range: RangeArgs,
@@ -168,7 +146,6 @@ pub(super) struct UnsliceArgs {
 
 impl UnsliceArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        let bao = self.bao.then(|| self.range.only()).transpose()?;
         let progress = self.progress.start(true);
         let (hears, stdin) = (progress.hears(), Stdin::default());
         let mode = self.mode.mode(&stdin)?;
@@ -182,24 +159,9 @@ impl UnsliceArgs {
             to.write_all(bytes)
         };
         let (hash, ranges) = (&self.expect, &self.range.ranges);
-        let read = match (bao, self.size) {
-            (Some((start, len)), _) => {
-                decode_bao(hash, start, len, mode, &mut input, write).map(|it| it.1)
-            }
-            (None, Some(len)) => decode(hash, len, self.group, ranges, mode, &mut input, write)
-                .map(|it| it.len_is_proven.then_some(len)),
-            (None, None) => return Err(usage::wrong_value("give --size").into()),
-        };
+        let read = decode(hash, self.size, self.group, ranges, mode, &mut input, write);
         let read = read.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)));
-        let ended = read.and_then(|total| {
-            if let (Some(total), Some(len)) = (total, self.size)
-                && total != len
-            {
-                bail!("{}: is of {total} bytes, and not of {len}", shown(&self.file));
-            }
-            at_end(&mut input, &self.file)
-        });
-        to.end(ended)?;
+        to.end(read.and_then(|_| at_end(&mut input, &self.file)))?;
         progress.finish();
         Ok(Outcome::Success)
     }

@@ -1,8 +1,8 @@
 //! The digest that a file is compared with, and where it comes from.
 
-use super::files::Store;
 use anyhow::{Context, bail};
 use clap::Args;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use treewide::hazmat::Subtrees;
 use treewide::outboard::{Layout, PAIR_LEN, ReadAt};
@@ -63,7 +63,7 @@ impl TrustArgs {
         &self,
         path: &Path,
         outboard: &Path,
-        store: &Store,
+        store: &File,
         layout: &Layout,
         mode: Mode,
     ) -> anyhow::Result<(Hash, bool)> {
@@ -104,17 +104,13 @@ fn find(list: &Path, path: &Path) -> anyhow::Result<Hash> {
 }
 
 /// The digest that an outboard stands for. An outboard of one group is empty, and stands for none.
-pub(super) fn root(
-    path: &Path,
-    store: &Store,
-    layout: &Layout,
-    mode: Mode,
-) -> anyhow::Result<Option<Hash>> {
-    let Some(position) = layout.position(layout.root()) else { return Ok(None) };
+fn root(path: &Path, store: &File, layout: &Layout, mode: Mode) -> anyhow::Result<Option<Hash>> {
+    if layout.groups() == 1 {
+        return Ok(None);
+    }
     let mut pair = [0; PAIR_LEN];
-    let at = position * PAIR_LEN as u64;
     store
-        .read_exact_at(&mut pair, at)
+        .read_exact_at(&mut pair, 0)
         .map_err(|error| anyhow::anyhow!("{}: {error}", shown(path)))?;
     let mut top = Subtrees::new(mode);
     top.push(pair.as_chunks().0, 0);
@@ -122,4 +118,4 @@ pub(super) fn root(
 }
 
 /// What is wrong where the digest of one group is needed.
-pub(super) const EMPTY: &str = "an outboard of one group is empty, and does not have the digest";
+const EMPTY: &str = "an outboard of one group is empty, and does not have the digest";

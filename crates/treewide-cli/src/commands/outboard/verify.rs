@@ -1,9 +1,9 @@
 //! `treewide outboard verify`.
 
 use super::failure::named;
-use super::files::{Data, Store};
+use super::files::{Data, open_outboard};
+use super::group::GroupArgs;
 use super::ranges::PartArgs;
-use super::shape::ShapeArgs;
 use super::totals::{Part, Totals};
 use super::trust::TrustArgs;
 use crate::args::mode::ModeArgs;
@@ -56,7 +56,7 @@ pub(super) struct VerifyArgs {
     report: ReportArgs,
 
     #[command(flatten)]
-    shape: ShapeArgs,
+    group: GroupArgs,
 
     #[command(flatten)]
     mode: ModeArgs,
@@ -78,8 +78,8 @@ impl VerifyArgs {
 
     fn verify(&self, program: Program) -> anyhow::Result<Outcome> {
         let data = Data::open(&self.file)?;
-        let (path, shape) = self.shape.find(&self.file, self.part.outboard.as_deref())?;
-        let (store, layout) = Store::open(&path, shape, self.part.size.unwrap_or(data.len()))?;
+        let (path, group) = self.group.find(&self.file, self.part.outboard.as_deref())?;
+        let (store, layout) = open_outboard(&path, group, self.part.size.unwrap_or(data.len()))?;
         let mode = self.mode.mode(&Stdin::default())?;
         let (root, is_trusted) =
             self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
@@ -164,7 +164,7 @@ fn summary(
     }
     if totals.unknown.ranges > 0 {
         let broken = format!(
-            "unknown, as {} is broken above them, belongs to another digest, has another --order, or was made {others}",
+            "unknown, as {} is broken above them, belongs to another digest, or was made {others}",
             shown(outboard)
         );
         said.push(of(&totals.unknown, &broken));

@@ -77,7 +77,7 @@ pub fn decode(
     Ok(decoded)
 }
 
-pub(super) fn read_exact(
+fn read_exact(
     input: &mut impl Read,
     buf: &mut [u8],
     range: &Range<u64>,
