@@ -35,7 +35,7 @@ MACHINE_CODE = ["sm_80", "sm_90", "sm_100", "sm_120"]
 PTX = "compute_75"
 # Each includes only what is before it; `module.rs` has the same order.
 SHARED = ["params", "compress", "memory", "chunk", "reduce"]
-STAGES = ["blobs", "pairs", "parents", "tiles", "whole", "xof"]
+STAGES = ["blobs", "parents", "tiles", "whole", "xof"]
 SOURCES = [f"shared/{it}.cuh" for it in SHARED] + [f"cuda/{it}.cu" for it in STAGES]
 
 # What is tried on a device, besides the defaults in shared/params.cuh.

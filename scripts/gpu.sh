@@ -12,7 +12,7 @@
 # seconds in all, writes what it has as it goes, and leaves the others alone if it fails. OUT gets
 #
 #     classes.json           all timing classes, for results/: a report of treewide-bench
-#     cuda.jsonl, wgpu.jsonl batches, lists, Merkle trees, copies: samples for `treewide-bench report`
+#     cuda.jsonl, wgpu.jsonl batches, lists, copies: samples for `treewide-bench report`
 #     kernels.jsonl          single instructions, one launch next to several, kernels with other parameters
 #     weights.json           digests of a sharded model, by two processes on one GPU, next to hashing the same bytes
 #     torch.txt              the Python package with tensors of PyTorch, CuPy and JAX: digests, and a model of 4,000 tensors

@@ -311,8 +311,7 @@ examples() {
     local errors
     errors=$("$out/sum" "$out/absent" "$out/abc" 2>&1 >/dev/null) && return 1
     step test "$errors" = "sum: $out/absent: No such file or directory"
-    "$out/many" check.sh | step grep -q "^$(wc -l <check.sh) records, root [0-9a-f]*, the first one is there, by [0-9]* digests"
-    "$out/many" /dev/null | step grep -q "^0 records, root af1349b9.* no proof: there is no leaf with this index"
+    "$out/many" ../../vectors/README.md | step grep -c . | step grep -qx "$(wc -l <../../vectors/README.md)"
 }
 
 # The driver of a device that is the CPU, in the place of NVIDIA's.

@@ -1,4 +1,4 @@
-/* treewide: BLAKE3 for C and C++, with batches, modes, files, saved states and Merkle trees. For a drop-in of BLAKE3's own C
+/* treewide: BLAKE3 for C and C++, with batches, modes, files and saved states. For a drop-in of BLAKE3's own C
  * library, take blake3.h. Compile with `pkg-config --cflags --libs libtreewide`, or CMake's treewide::treewide.
  *
  *   one input            treewide_hash, treewide_hash_mode
@@ -12,7 +12,6 @@
  *   files                treewide_hash_file, treewide_update_file                (make FEATURES=file)
  *                        treewide_update_file_watched, with progress and a way to stop
  *   stop and continue    treewide_state_to_bytes, treewide_state_from_bytes
- *   Merkle trees         treewide_merkle_root, treewide_merkle_prove, treewide_merkle_verify
  *   digests              treewide_equal, treewide_hex, treewide_from_hex
  *   library              treewide_strerror, treewide_version, treewide_kernel, treewide_kernel_force
  *
@@ -52,7 +51,6 @@
 #define TREEWIDE_KEY_LEN 32     /* bytes of a key */
 #define TREEWIDE_CHUNK_LEN 1024 /* parts of an input begin at a multiple of this */
 #define TREEWIDE_STATE_MAX 1916 /* bytes of the longest saved state */
-#define TREEWIDE_PROOF_MAX 64   /* siblings of the longest proof, 32 bytes each */
 #define TREEWIDE_HEX_LEN 65     /* bytes of a digest as text, with its final zero */
 #define TREEWIDE_KERNEL_MAX 32  /* bytes of the name of a kernel, with its final zero */
 
@@ -62,18 +60,16 @@
 #define TREEWIDE_E_STATE_LENGTH (-10003)
 #define TREEWIDE_E_STATE_DAMAGED (-10004)
 #define TREEWIDE_E_OFFSETS (-10005) /* an offset decreases, or is past the end of the data */
-#define TREEWIDE_E_PROOF (-10006)   /* the proof is wrong */
-#define TREEWIDE_E_INDEX (-10007)   /* there is no such leaf */
-#define TREEWIDE_E_KERNEL (-10008)  /* not in this build, or not for this CPU */
-#define TREEWIDE_E_SHRANK (-10009)  /* the file became shorter while it was being hashed, even for a moment */
-#define TREEWIDE_E_OPTIONS (-10010) /* no such strategy, or reserved bytes that are not 0 */
-#define TREEWIDE_E_FILE (-10011)    /* the file cannot be read, for a reason that has no errno */
-#define TREEWIDE_E_HEX (-10012)     /* not 64 hexadecimal digits */
-#define TREEWIDE_E_ENDED (-10013)   /* reading the file ended before its length: a lost connection, or a bad disk */
-#define TREEWIDE_E_GOES_ON (-10014) /* the file has bytes after its length */
-#define TREEWIDE_E_STATE_PART (-10015) /* the state of a subtree, which has no digest; only programs in Rust save one */
-#define TREEWIDE_E_STOPPED (-10016)    /* the watcher stopped it */
-#define TREEWIDE_E_PATH (-10017)       /* the path is not UTF-8, on Windows */
+#define TREEWIDE_E_KERNEL (-10006)  /* not in this build, or not for this CPU */
+#define TREEWIDE_E_SHRANK (-10007)  /* the file became shorter while it was being hashed, even for a moment */
+#define TREEWIDE_E_OPTIONS (-10008) /* no such strategy, or reserved bytes that are not 0 */
+#define TREEWIDE_E_FILE (-10009)    /* the file cannot be read, for a reason that has no errno */
+#define TREEWIDE_E_HEX (-10010)     /* not 64 hexadecimal digits */
+#define TREEWIDE_E_ENDED (-10011)   /* reading the file ended before its length: a lost connection, or a bad disk */
+#define TREEWIDE_E_GOES_ON (-10012) /* the file has bytes after its length */
+#define TREEWIDE_E_STATE_PART (-10013) /* the state of a subtree, which has no digest; only programs in Rust save one */
+#define TREEWIDE_E_STOPPED (-10014)    /* the watcher stopped it */
+#define TREEWIDE_E_PATH (-10015)       /* the path is not UTF-8, on Windows */
 
 /* On Windows, define TREEWIDE_DLL to use the library as a DLL. */
 #ifndef TREEWIDE_API
@@ -277,22 +273,6 @@ TREEWIDE_API size_t treewide_state_to_bytes(const treewide_hasher *hasher, uint8
 /* Makes a hasher from a saved state. Returns TREEWIDE_E_NOT_A_STATE, _STATE_VERSION, _STATE_LENGTH, _STATE_DAMAGED or
  * _STATE_PART. This finds accidents, not attackers: trust the source of a state as you trust the source of the key. */
 TREEWIDE_API int treewide_state_from_bytes(treewide_hasher *hasher, const void *state, size_t len);
-
-/* ---- Merkle trees over n leaves of 32 bytes, such as digests ----
- *
- * A parent is treewide_hash of the 64 bytes of its children, also for leaves that are digests in another mode. An odd last
- * node moves up a level. The root over one leaf is the leaf. The root over none is the digest of no bytes. */
-
-TREEWIDE_API void treewide_merkle_root(const uint8_t *leaves, size_t n, uint8_t root[TREEWIDE_OUT_LEN]);
-
-/* Writes the siblings of leaf `index`, 32 bytes each, to `siblings`, which has room for TREEWIDE_PROOF_MAX of them. Returns
- * their number, or TREEWIDE_E_INDEX. It hashes all leaves. */
-TREEWIDE_API int treewide_merkle_prove(const uint8_t *leaves, size_t n, size_t index, uint8_t *siblings);
-
-/* Returns 0 if `leaf` is leaf number `index` of `leaves` leaves under the root `expected`, else TREEWIDE_E_PROOF. Take
- * `expected` and `leaves` from a source that you trust. `leaf` and the `count` siblings may come from anyone. */
-TREEWIDE_API int treewide_merkle_verify(const uint8_t leaf[TREEWIDE_OUT_LEN], uint64_t index, const uint8_t *siblings,
-                                        size_t count, const uint8_t expected[TREEWIDE_OUT_LEN], uint64_t leaves);
 
 /* ---- Digests ---- */
 

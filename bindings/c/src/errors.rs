@@ -11,25 +11,23 @@ pub(crate) enum Error {
     StateLength = -10003,
     StateDamaged = -10004,
     Offsets = -10005,
-    Proof = -10006,
-    Index = -10007,
-    Kernel = -10008,
+    Kernel = -10006,
     #[cfg(feature = "file")]
-    Shrank = -10009,
+    Shrank = -10007,
     #[cfg(feature = "file")]
-    Options = -10010,
+    Options = -10008,
     #[cfg(feature = "file")]
-    File = -10011,
-    Hex = -10012,
+    File = -10009,
+    Hex = -10010,
     #[cfg(feature = "file")]
-    Ended = -10013,
+    Ended = -10011,
     #[cfg(feature = "file")]
-    GoesOn = -10014,
-    StatePart = -10015,
+    GoesOn = -10012,
+    StatePart = -10013,
     #[cfg(feature = "file")]
-    Stopped = -10016,
+    Stopped = -10014,
     #[cfg(feature = "file")]
-    Path = -10017,
+    Path = -10015,
 }
 
 /// 0, or the code of the error.
@@ -53,18 +51,16 @@ pub extern "C" fn treewide_strerror(code: c_int) -> *const c_char {
         -10003 => c"the saved state has the wrong length: it was cut off, or something follows it",
         -10004 => c"the saved state is damaged: its check does not match",
         -10005 => c"an offset is less than the one before it, or is past the end of the data",
-        -10006 => c"the proof does not show that this leaf has this place under this root",
-        -10007 => c"there is no leaf with this index: it must be less than the number of leaves",
-        -10008 => c"this CPU or this build has no kernel of this name: use \"auto\", or a name that treewide.h lists",
-        -10009 => c"the file became shorter while it was being hashed; hash it again when nothing writes to it",
-        -10010 => c"the options name no strategy, or their reserved bytes are not 0; begin with all bytes 0",
-        -10011 => c"the file could not be read, for a reason that has no number in errno.h; check its file system",
-        -10012 => c"a digest as text has exactly 64 hexadecimal digits",
-        -10013 => c"reading the file ended before its length; check the connection or disk, and retry",
-        -10014 => c"the file has bytes after its length; check its file system",
-        -10015 => c"the saved state is of a part of an input, which a treewide_hasher cannot finish; use treewide_subtree",
-        -10016 => c"the watcher stopped hashing the file",
-        -10017 => c"the path is not UTF-8; convert it, or rename the file",
+        -10006 => c"this CPU or this build has no kernel of this name: use \"auto\", or a name that treewide.h lists",
+        -10007 => c"the file became shorter while it was being hashed; hash it again when nothing writes to it",
+        -10008 => c"the options name no strategy, or their reserved bytes are not 0; begin with all bytes 0",
+        -10009 => c"the file could not be read, for a reason that has no number in errno.h; check its file system",
+        -10010 => c"a digest as text has exactly 64 hexadecimal digits",
+        -10011 => c"reading the file ended before its length; check the connection or disk, and retry",
+        -10012 => c"the file has bytes after its length; check its file system",
+        -10013 => c"the saved state is of a part of an input, which a treewide_hasher cannot finish; use treewide_subtree",
+        -10014 => c"the watcher stopped hashing the file",
+        -10015 => c"the path is not UTF-8; convert it, or rename the file",
         -4095..=-1 => {
             // SAFETY: every number has a text.
             return unsafe { strerror(-code) };

@@ -16,7 +16,6 @@ mod files;
 mod hashing;
 mod kernels;
 mod memory;
-mod merkle;
 mod mode;
 #[cfg(not(feature = "parallel"))]
 mod no_std;

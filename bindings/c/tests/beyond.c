@@ -240,35 +240,6 @@ static void own_threads(size_t step) {
   }
 }
 
-static void trees(void) {
-  size_t n, index;
-  for (n = 0; n < 70; n++) {
-    uint8_t root[32], expected[32];
-    uint8_t siblings[TREEWIDE_PROOF_MAX * 32];
-    treewide_merkle_root(input, n, root);
-    if (n < 2)
-      treewide_hash(NULL, 0, expected);
-    if (n == 1)
-      memcpy(expected, input, 32);
-    if (n == 2)
-      treewide_hash(input, 64, expected);
-    if (n <= 2)
-      CHECK(treewide_equal(root, expected), "%lu leaves", (unsigned long)n);
-    for (index = 0; index < n; index++) {
-      int count = treewide_merkle_prove(input, n, index, siblings);
-      CHECK(count >= 0 && count <= 7, "%d", count);
-      CHECK(treewide_merkle_verify(input + 32 * index, index, siblings, (size_t)count, root, n) == 0, "%lu of %lu",
-            (unsigned long)index, (unsigned long)n);
-      CHECK(treewide_merkle_verify(input + 32 * index, index + 1, siblings, (size_t)count, root, n) == TREEWIDE_E_PROOF, "index");
-      CHECK(treewide_merkle_verify(input + 1, index, siblings, (size_t)count, root, n) == TREEWIDE_E_PROOF, "leaf");
-      if (count > 0)
-        CHECK(treewide_merkle_verify(input + 32 * index, index, siblings, (size_t)count - 1, root, n) == TREEWIDE_E_PROOF, "siblings");
-      CHECK(treewide_merkle_verify(input, index, siblings, TREEWIDE_PROOF_MAX + 1, root, n) == TREEWIDE_E_PROOF, "65 siblings");
-    }
-    CHECK(treewide_merkle_prove(input, n, n, siblings) == TREEWIDE_E_INDEX, "%lu", (unsigned long)n);
-  }
-}
-
 static void the_rest(void) {
   static const char *names[] = {"avx512", "avx2", "sse41", "sse2", "sve2", "neon", "array", "portable", "auto"};
   char best[TREEWIDE_KERNEL_MAX], name[TREEWIDE_KERNEL_MAX];
@@ -434,7 +405,6 @@ int main(int argc, char **argv) {
   state_of_a_part();
   many(step);
   own_threads(step);
-  trees();
   the_rest();
 #ifdef FEATURES
   threads_and_files();

@@ -11,7 +11,6 @@
 
 #define ROOM (1 << 20)
 #define LEN (1 << 20)
-#define LEAVES 10000
 
 static uint8_t *input;
 static treewide_hasher hasher;
@@ -28,8 +27,6 @@ static void hash_mode(void) { treewide_hash_mode(NULL, input, LEN, out, 64); }
 static void subtree(void) { treewide_subtree(NULL, 0, input, LEN, out); }
 static void update(void) { treewide_update(&hasher, input, LEN); }
 static void finalize(void) { treewide_finalize(&hasher, 1, out, sizeof out); }
-static void merkle_root(void) { treewide_merkle_root(input, LEAVES, out); }
-static void prove(void) { treewide_merkle_prove(input, LEAVES, 5, out); }
 static void load(void) {
   static uint8_t state[TREEWIDE_STATE_MAX];
   size_t len = treewide_state_to_bytes(&hasher, state);
@@ -92,8 +89,6 @@ int main(void) {
   EXPECT(subtree, 40000);
   EXPECT(update, 40000);
   EXPECT(finalize, 40000);
-  EXPECT(merkle_root, 40000);
-  EXPECT(prove, 40000);
   EXPECT(load, 40000);
   EXPECT(dropin_update, 40000);
   EXPECT(dropin_tbb, 40000);

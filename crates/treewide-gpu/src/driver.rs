@@ -297,9 +297,6 @@ pub(crate) enum Stage {
     /// Extended output: of each of `count` nodes, `blocks` blocks of 64 bytes from block `position`
     /// on. Output of node `i` goes to `out[64 * blocks * i..]`.
     Xof { nodes: Region, count: u32, out: Region, position: u64, blocks: u32 },
-    /// One level of a Merkle tree: each pair of 32-byte nodes is hashed as a whole input of 64 bytes
-    /// (flags CHUNK_START, CHUNK_END, ROOT and the mode's), an odd last one is copied.
-    Pairs { nodes: Region, count: u32, out: Region },
 }
 
 /// What lies side by side in memory and is part of one tree.

@@ -21,7 +21,7 @@
 //!
 //! | the bytes are | use |
 //! |---|---|
-//! | on the device | [`Device::hash`], [`list`](Device::list), [`batch`](Device::batch), [`xof`](Device::xof), [`subtrees`](Device::subtrees), [`hash_parts`](Device::hash_parts), [`merkle_root`](Device::merkle_root) |
+//! | on the device | [`Device::hash`], [`list`](Device::list), [`batch`](Device::batch), [`xof`](Device::xof), [`subtrees`](Device::subtrees), [`hash_parts`](Device::hash_parts) |
 //! | on the host, or come from a file or stream | [`Staged`], [`Device::hash_bytes`], [`Device::wrap`] |
 //! | in memory that both share | [`Device::allocate_shared`] |
 //! | in many requests, one after the other | [`Pipeline`] |

@@ -347,26 +347,6 @@ fn too_large(info: &Info, len: u64) -> Error {
     Error::new(ErrorKind::TooLarge, cause).on(&info.name)
 }
 
-/// One level of a Merkle tree, in as many launches as the device needs: `nodes` to `out`.
-pub(crate) fn pairs(info: &Info, mode: &Mode, nodes: &Region, out: &Region) -> Vec<Launch> {
-    let count = nodes.len / CV;
-    let window = info.reach() / CV;
-    let most = window.min(2 * most_slots(info)).min(1 << 31) / 2 * 2;
-    let mut launches = Vec::new();
-    let mut done = 0;
-    while done < count {
-        let take = most.min(count - done);
-        let stage = Stage::Pairs {
-            nodes: part_of(nodes, CV * done, CV * take),
-            count: take as u32,
-            out: part_of(out, CV * done / 2, CV * take.div_ceil(2)),
-        };
-        launches.push(Launch { stage, mode: *mode });
-        done += take;
-    }
-    launches
-}
-
 /// The launches that hash all blobs of at most one chunk of `input`, whose `count + 1` offsets are in
 /// `offsets`; how many there are of others is added to `left`.
 pub(crate) fn blobs(

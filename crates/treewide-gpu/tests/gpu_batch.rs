@@ -1,4 +1,4 @@
-//! Many blobs in one buffer, and Merkle trees, against the CPU.
+//! Many blobs in one buffer, against the CPU.
 
 mod common;
 
@@ -128,31 +128,4 @@ fn offsets_that_make_no_sense_name_the_blob() {
         let error = device.batch(&Mode::PLAIN, &buffer, Offsets::Device(&odd)).wait();
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Invalid);
     });
-}
-
-#[test]
-fn merkle_trees_are_those_of_the_library() {
-    let mut cases = 0;
-    each(|device| {
-        let all = bytes(32 * 20_000);
-        let buffer = device.upload(&all).unwrap();
-        let leaves = all.as_chunks::<32>().0;
-        let counts = (0..=34).chain([63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 8191, 8192]);
-        for count in counts.chain([8193, 20_000]) {
-            let tree = treewide::merkle::Tree::new(&leaves[..count]);
-            let slice = buffer.slice(..32 * count as u64).unwrap();
-            assert_eq!(device.merkle_root(&slice).wait().unwrap(), tree.root(), "{count} leaves");
-            let nodes = device.allocate(32 * tree.nodes().len() as u64 + 4).unwrap();
-            let place = nodes.slice(4..).unwrap();
-            device.merkle_nodes(&slice, &place).wait().unwrap();
-            let nodes = device.download(&place).wait().unwrap();
-            assert_eq!(nodes, tree.nodes().concat(), "{count} leaves");
-            cases += 2;
-        }
-        let odd = device.merkle_root(buffer.slice(..33).unwrap()).wait().unwrap_err();
-        assert_eq!(odd.kind(), ErrorKind::Invalid);
-        let short = device.merkle_nodes(buffer.slice(..96).unwrap(), &buffer.slice(..32).unwrap());
-        assert_eq!(short.wait().unwrap_err().kind(), ErrorKind::Invalid);
-    });
-    println!("Merkle trees: {cases} cases");
 }

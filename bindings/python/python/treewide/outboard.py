@@ -8,8 +8,6 @@ of bao-tree and iroh (`.obao4`). `docs/outboards.md` says more.
 which the outboard was made.
 """
 
-from typing import Literal as _Literal
-
 from treewide._arguments import (
     Bytes as _Bytes,
     BytesDone as _BytesDone,

@@ -73,7 +73,6 @@ pub(crate) fn all(device: &Device, options: &Options) -> Result<()> {
     }
     resident(&timed, &all, options)?;
     batches(&timed, &all, options)?;
-    merkle(&timed, &all, options)?;
     copies(device, host.len() as u64, options)
 }
 
@@ -185,16 +184,6 @@ fn batches(device: &Device, all: &Slice, options: &Options) -> Result<()> {
     let one = all.slice(..at).map_err(text)?;
     let name = format!("as many bytes in one buffer: {at} B");
     device_case(options, &name, at, || device.hash(&Mode::PLAIN, &one))
-}
-
-fn merkle(device: &Device, all: &Slice, options: &Options) -> Result<()> {
-    let leaves = (1 << 25).min(all.len() / 32);
-    let leaves = all.slice(..32 * leaves).map_err(text)?;
-    let count = leaves.len() / 32;
-    let nodes = device.allocate(leaves.len()).map_err(text)?;
-    let nodes = Slice::from(&nodes);
-    let name = format!("Merkle, all levels above {count} leaves");
-    device_case(options, &name, leaves.len(), || device.merkle_nodes(&leaves, &nodes))
 }
 
 /// What the copy alone takes is the measure of all classes in which the bytes are the host's: `treewide-bench gpu` has them.

@@ -5,7 +5,7 @@
 //! target/release/examples/gpu-bench --backend cuda --largest 8589934592 | treewide-bench report -
 //! ```
 //!
-//! It has what `treewide-bench gpu` has not: batches, lists of tensors, Merkle trees, and copies.
+//! It has what `treewide-bench gpu` has not: batches, lists of tensors, and copies.
 //!
 //! With `--kernels FOLDER` none of these: the rates of single instructions, one launch for a tree next to
 //! several, and the kernels that `scripts/cuda.py variants FOLDER` built with other parameters.

@@ -1,6 +1,12 @@
 // Blocks of extended output, one thread each.
 
+@group(0) @binding(1) var<storage, read> nodes: array<u32>;
 @group(0) @binding(5) var<storage, read_write> blocks: array<u32>;
+
+// Four words of the nodes, from any multiple of 4 bytes on.
+fn row(at: u32) -> vec4<u32> {
+    return vec4(nodes[at], nodes[at + 1u], nodes[at + 2u], nodes[at + 3u]);
+}
 
 @compute @workgroup_size(TILE)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {

@@ -5,7 +5,6 @@
 mod blobs;
 mod chunk;
 mod compress;
-mod pairs;
 mod parents;
 mod reduce;
 mod tiles;
@@ -210,7 +209,7 @@ impl HostWork {
             Stage::Blobs { input, offsets, out, left, .. } => {
                 reached.extend([input, offsets, out, left]);
             }
-            Stage::Xof { nodes, out, .. } | Stage::Pairs { nodes, out, .. } => {
+            Stage::Xof { nodes, out, .. } => {
                 reached.extend([nodes, out]);
             }
         }
@@ -348,10 +347,6 @@ fn run(launch: &Launch) {
         Stage::Xof { nodes, count, out, position, blocks } => {
             let nodes = read(nodes);
             change(out, |out| xof::run(&nodes, *count, *position, *blocks, out));
-        }
-        Stage::Pairs { nodes, count, out } => {
-            let nodes = read(nodes);
-            change(out, |out| pairs::run(&nodes, *count, key, flags, out));
         }
     }
 }

@@ -11,7 +11,6 @@
 // So that what a block shares is not shared between libraries with different parameters.
 namespace {
 #include "../blobs.cu"
-#include "../pairs.cu"
 #include "../parents.cu"
 #include "../tiles.cu"
 #include "../whole.cu"
@@ -36,7 +35,6 @@ extern "C" std::function<void()> *treewide_bind(const char *name, void **argumen
     const std::string it = name;
     std::function<void()> kernel;
     if (it == "blobs") kernel = bind(blobs, arguments);
-    if (it == "pairs") kernel = bind(pairs, arguments);
     if (it == "parents") kernel = bind(parents, arguments);
     if (it == "tiles") kernel = bind((void (*)(Mode, Spans))tiles, arguments);
     if (it == "tiles_by_four") kernel = bind(tiles_by_four, arguments);

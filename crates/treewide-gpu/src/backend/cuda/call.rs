@@ -106,17 +106,6 @@ pub(super) fn call(
             let arguments = vec![argument(&words)];
             Call { kernel: c"xof", blocks, threads: THREADS, arguments }
         }
-        Stage::Pairs { nodes, count, out } => Call {
-            kernel: c"pairs",
-            blocks: count.div_ceil(2).div_ceil(THREADS),
-            threads: THREADS,
-            arguments: vec![
-                mode,
-                argument(&halves(address(nodes)?)),
-                argument(&halves(address(out)?)),
-                argument(&[*count]),
-            ],
-        },
     };
     Ok((call.blocks > 0).then_some(call))
 }

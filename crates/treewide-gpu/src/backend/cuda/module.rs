@@ -28,7 +28,6 @@ const SOURCES: [&str; 11] = [
     include_str!("../../../kernels/shared/chunk.cuh"),
     include_str!("../../../kernels/shared/reduce.cuh"),
     include_str!("../../../kernels/cuda/blobs.cu"),
-    include_str!("../../../kernels/cuda/pairs.cu"),
     include_str!("../../../kernels/cuda/parents.cu"),
     include_str!("../../../kernels/cuda/tiles.cu"),
     include_str!("../../../kernels/cuda/whole.cu"),
@@ -50,7 +49,7 @@ unsafe impl Sync for Module {}
 
 /// The kernels of all stages.
 pub(super) const KERNELS: [&CStr; 7] =
-    [c"blobs", c"pairs", c"parents", c"tiles", c"tiles_by_four", c"whole", c"xof"];
+    [c"blobs", c"parents", c"tiles", c"tiles_by_four", c"whole", c"xof"];
 
 impl Module {
     /// The built image for this device, else the compiled one, else the PTX: the first that loads.

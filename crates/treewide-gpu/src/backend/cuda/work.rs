@@ -270,7 +270,7 @@ impl Work for InStream {
                     self.keep(region)?;
                 }
             }
-            Stage::Xof { nodes, out, .. } | Stage::Pairs { nodes, out, .. } => {
+            Stage::Xof { nodes, out, .. } => {
                 for region in [nodes, out] {
                     self.keep(region)?;
                 }

@@ -7,9 +7,6 @@ pub(super) use treewide::hazmat::IV;
 /// The permutation of the message words between two rounds.
 const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
-/// Flags of a block that is a whole input of 64 bytes.
-pub(super) const WHOLE: u32 = (CHUNK_START | CHUNK_END | ROOT) as u32;
-
 pub(super) type Cv = [u32; 8];
 pub(super) type Block = [u32; 16];
 

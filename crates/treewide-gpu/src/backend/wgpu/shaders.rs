@@ -11,16 +11,14 @@ use ::wgpu::{
 const COMPRESS: &str = include_str!("../../../kernels/shared/compress.wgsl");
 const PARAMS: &str = include_str!("../../../kernels/shared/params.wgsl");
 const CHUNK: &str = include_str!("../../../kernels/shared/chunk.wgsl");
-const NODES: &str = include_str!("../../../kernels/shared/nodes.wgsl");
 const REDUCE: &str = include_str!("../../../kernels/shared/reduce.wgsl");
 
 /// Each stage: its name, and the files that it is put together from.
-const STAGES: [(&str, &[&str]); 5] = [
+const STAGES: [(&str, &[&str]); 4] = [
     ("tiles", &[COMPRESS, PARAMS, CHUNK, REDUCE, include_str!("../../../kernels/wgsl/tiles.wgsl")]),
     ("parents", &[COMPRESS, PARAMS, REDUCE, include_str!("../../../kernels/wgsl/parents.wgsl")]),
     ("blobs", &[COMPRESS, PARAMS, CHUNK, include_str!("../../../kernels/wgsl/blobs.wgsl")]),
-    ("xof", &[COMPRESS, PARAMS, NODES, include_str!("../../../kernels/wgsl/xof.wgsl")]),
-    ("pairs", &[COMPRESS, PARAMS, NODES, include_str!("../../../kernels/wgsl/pairs.wgsl")]),
+    ("xof", &[COMPRESS, PARAMS, include_str!("../../../kernels/wgsl/xof.wgsl")]),
 ];
 
 /// The name and the whole source of each stage.
@@ -37,14 +35,13 @@ pub(super) struct Pipelines {
     pub(super) parents: ComputePipeline,
     pub(super) blobs: ComputePipeline,
     pub(super) xof: ComputePipeline,
-    pub(super) pairs: ComputePipeline,
 }
 
 impl Pipelines {
     pub(super) fn new(device: &Device) -> Result<Self, Error> {
         let mut pipelines = sources().map(|(name, source)| pipeline(device, name, source));
-        let mut next = || pipelines.next().expect("five stages");
-        Ok(Self { tiles: next()?, parents: next()?, blobs: next()?, xof: next()?, pairs: next()? })
+        let mut next = || pipelines.next().expect("four stages");
+        Ok(Self { tiles: next()?, parents: next()?, blobs: next()?, xof: next()? })
     }
 }
 

@@ -250,7 +250,6 @@ fn params(launch: &Launch, alignment: u64) -> Vec<u8> {
             (first, blocks) = (*position, *each);
             (*count, delta(nodes), out)
         }
-        Stage::Pairs { nodes, count, out } => (*count, delta(nodes), out),
     };
     let low_high = |value: u64| [value as u32, (value >> 32) as u32];
     let out = words(results);
@@ -276,7 +275,7 @@ fn record(
         Stage::Tiles { input, out, .. }
         | Stage::Parents { input, out, .. }
         | Stage::Blobs { input, out, .. } => (input, out),
-        Stage::Xof { nodes, out, .. } | Stage::Pairs { nodes, out, .. } => (nodes, out),
+        Stage::Xof { nodes, out, .. } => (nodes, out),
     };
     let (_, before) = bound(out, common.alignment);
     let mut detour = None;
@@ -320,7 +319,7 @@ fn stage<'a>(
     given: &'a Buffer,
     table: u64,
 ) -> (&'a ComputePipeline, u32, Vec<BindGroupEntry<'a>>) {
-    let Pipelines { tiles, parents, blobs, xof, pairs } = &common.pipelines;
+    let Pipelines { tiles, parents, blobs, xof } = &common.pipelines;
     let region = |number, bytes| region(number, bytes, common.alignment);
     let spans = |spans: &[Span]| binding(3, given, table, (4 * Span::WORDS * spans.len()) as u64);
     match &launch.stage {
@@ -336,7 +335,6 @@ fn stage<'a>(
             (blobs, *count, entries)
         }
         Stage::Xof { nodes, count, blocks, .. } => (xof, count * blocks, vec![region(1, nodes)]),
-        Stage::Pairs { nodes, count, .. } => (pairs, count.div_ceil(2), vec![region(1, nodes)]),
     }
 }
 
