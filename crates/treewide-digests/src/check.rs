@@ -26,11 +26,11 @@ mod stores;
 mod total;
 mod wording;
 
-pub use finding::{Finding, Status};
+pub use finding::{Counts, Finding, Status};
 pub use operands::{Learnt, Note, Operands, Ran};
 pub use results::{Event, ListEnd, Results};
 pub use stores::StoreTally;
-pub use total::{Counts, Total};
+pub use total::Total;
 
 use crate::list::Reading;
 use crate::store::Kind;

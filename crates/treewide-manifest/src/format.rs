@@ -11,6 +11,7 @@ pub mod record;
 pub(crate) mod regular;
 pub(crate) mod rules;
 pub mod statement;
+pub mod sums;
 pub mod trust;
 mod usual;
 pub mod xattrs;

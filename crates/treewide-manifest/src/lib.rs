@@ -66,7 +66,7 @@ pub use door::{diff, dupes, missing, snapshot, update, verify};
 pub use error::{Error, ErrorKind};
 pub use format::manifest::{Index, Manifest, Records, facts as facts_of, index_path};
 pub use format::rules::{Globs, Rules};
-pub use format::{also, day, facts, index, list, record, statement, trust, xattrs};
+pub use format::{also, day, facts, index, list, record, statement, sums, trust, xattrs};
 pub use keep::draft::Totals;
 pub use keep::journal;
 pub use keep::located::{Bad, Located};

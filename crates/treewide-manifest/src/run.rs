@@ -7,6 +7,7 @@ pub(crate) mod join;
 mod judge;
 mod known;
 mod moves;
+mod read;
 mod resume;
 pub(crate) mod scrub;
 pub(crate) mod update;

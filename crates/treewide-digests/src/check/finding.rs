@@ -42,6 +42,35 @@ impl Status {
     }
 }
 
+/// Numbers of files and objects by their status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub(super) of: [u64; Status::ALL.len()],
+    /// Lines of lists that cannot be used, and have no digest.
+    pub malformed: u64,
+}
+
+impl Counts {
+    /// How many have this status.
+    pub fn of(&self, status: Status) -> u64 {
+        self.of[status as usize]
+    }
+
+    /// All but missing ones.
+    pub fn checked(&self) -> u64 {
+        self.of.iter().sum::<u64>() - self.of(Status::Missing)
+    }
+
+    pub(super) fn at(&mut self, status: Status) -> &mut u64 {
+        &mut self.of[status as usize]
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.of.iter_mut().zip(other.of).for_each(|(it, more)| *it += more);
+        self.malformed += other.malformed;
+    }
+}
+
 /// A file or object, and the verdict on it.
 #[derive(Clone, Debug)]
 pub struct Finding {

@@ -1,40 +1,11 @@
 //! The counts of all lists and stores, the verdict on them, and the line that says them.
 
 use super::Check;
-use super::finding::{Finding, Status};
+use super::finding::{Counts, Finding, Status};
 use super::stores::StoreTally;
 use super::wording::{by, count};
 use crate::algorithm::Algorithm;
 use std::fmt;
-
-/// Numbers of files and objects by their status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    of: [u64; Status::ALL.len()],
-    /// Lines of lists that cannot be used, and have no digest.
-    pub malformed: u64,
-}
-
-impl Counts {
-    /// How many have this status.
-    pub fn of(&self, status: Status) -> u64 {
-        self.of[status as usize]
-    }
-
-    /// All but missing ones.
-    pub fn checked(&self) -> u64 {
-        self.of.iter().sum::<u64>() - self.of(Status::Missing)
-    }
-
-    pub(super) fn at(&mut self, status: Status) -> &mut u64 {
-        &mut self.of[status as usize]
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.of.iter_mut().zip(other.of).for_each(|(it, more)| *it += more);
-        self.malformed += other.malformed;
-    }
-}
 
 /// The counts of all lists and stores.
 #[derive(Clone, Debug)]

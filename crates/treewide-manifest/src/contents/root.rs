@@ -3,15 +3,14 @@
 use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode, last};
 use crate::contents::sorter::Sorter;
-use crate::contents::tree::Tree;
+use crate::contents::tree::{Tree, indexed};
 use crate::error::{Error, ErrorKind};
 use crate::format::list::{Line, Reader, twice};
-use crate::format::manifest::{Index, Manifest, index_path};
+use crate::format::manifest::{Index, Manifest};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
 use crate::tree::clock;
-use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use treewide::OUT_LEN;
@@ -283,17 +282,6 @@ fn find<const N: usize>(dirs: [Option<PathBuf>; N], names: &[Vec<u8>]) -> Option
 /// Whether there is something with this name in a directory.
 fn has(dir: &Path, name: &[u8]) -> bool {
     os_path(name).is_ok_and(|it| dir.join(it).symlink_metadata().is_ok())
-}
-
-/// The manifest at this list, if it has an index.
-pub(crate) fn indexed(list: &Path) -> Result<Option<Manifest>, Error> {
-    // One that cannot be looked at is there: a link to a disk that is off, for one.
-    if index_path(list).symlink_metadata().is_err_and(|it| it.kind() == NotFound) {
-        return Ok(None);
-    }
-    let manifest = Manifest::open(list)?;
-    manifest.check_index()?;
-    Ok(Some(manifest).filter(Manifest::has_index))
 }
 
 /// An error if a list has another digest of the empty file than BLAKE3, as far as lengths say which it is.

@@ -2,9 +2,8 @@
 
 use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode};
-use crate::contents::root::indexed;
 use crate::error::{Error, ErrorKind};
-use crate::format::manifest::{Manifest, Records, unusable_index};
+use crate::format::manifest::{Manifest, Records, index_path, unusable_index};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, Type, What};
 use crate::format::regular;
@@ -267,6 +266,17 @@ fn manifest_of(dir: &Path) -> Result<Option<Manifest>, Error> {
     };
     list.push(".b3");
     indexed(&full.with_file_name(list))
+}
+
+/// The manifest at this list, if it has an index.
+pub(crate) fn indexed(list: &Path) -> Result<Option<Manifest>, Error> {
+    // One that cannot be looked at is there: a link to a disk that is off, for one.
+    if index_path(list).symlink_metadata().is_err_and(|it| it.kind() == io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let manifest = Manifest::open(list)?;
+    manifest.check_index()?;
+    Ok(Some(manifest).filter(Manifest::has_index))
 }
 
 /// Whether a file that is said to be empty has a content, as those in `/proc` do.

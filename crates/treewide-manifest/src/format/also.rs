@@ -7,15 +7,10 @@
 //!
 //! The list and the hash of the facts do not cover them; the check of the index does.
 
-use crate::error::{Error, ErrorKind};
-use crate::format::manifest::{Index, Manifest, index_path, unusable_index};
-use crate::format::name;
-use crate::format::record::{FileRecord, What};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use treewide_digests::Algorithm;
 use treewide_files::digest::{hex, unhex};
-use treewide_files::name::shown;
 
 /// Digests of one file.
 pub type Also = Vec<(Algorithm, Vec<u8>)>;
@@ -83,98 +78,21 @@ pub(crate) fn push(to: &mut Vec<u8>, also: &Also) {
     }
 }
 
-/// The list of all files with their digests by this algorithm, as `sha256sum` and similar programs write and check it, in the order of
-/// the names. Names have their own bytes.
-///
-/// # Errors
-/// If the index cannot be used, or does not have the digest of every file.
-pub fn list(manifest: &Manifest, algorithm: Algorithm) -> Result<Vec<u8>, Error> {
-    let (path, shown_algorithm) = (manifest.list().path(), algorithm.shown());
-    let list_error = |at, cause| Err(Error::new(at, ErrorKind::List(cause)));
-    let add = format!("`treewide update --also {}` adds them", algorithm.name());
-    match manifest.index() {
-        Index::Bound(_) => {}
-        Index::Ignored(cause) => return Err(unusable_index(path, cause)),
-        Index::Absent => {
-            let cause =
-                format!("has no index, which would have digests by {shown_algorithm}; {add}");
-            return list_error(path.to_owned(), cause);
-        }
-    }
-    let (mut text, mut lacking, mut first) = (Vec::new(), 0_u64, None);
-    let mut records = manifest.records()?;
-    for record in &mut records {
-        let record = record?;
-        let What::File(FileRecord { facts, .. }) = &record.what else { continue };
-        match facts.as_ref().and_then(|facts| digest(&facts.also, algorithm)) {
-            Some(digest) => push_line(&mut text, &record.name, digest),
-            None => {
-                lacking += 1;
-                first.get_or_insert(record.name);
-            }
-        }
-    }
-    if let Some(cause) = records.damage() {
-        return Err(unusable_index(path, cause));
-    }
-    let Some(first) = first else { return Ok(text) };
-    let first = shown(&name::path(&first));
-    let which = match lacking {
-        1 => format!("{first} has no digest by {shown_algorithm}"),
-        _ => format!("{lacking} files have no digest by {shown_algorithm}, such as {first}"),
-    };
-    list_error(index_path(path), format!("{which}; {add}, except to files that it reports as rot"))
-}
-
-/// Writes a line as `sha256sum` does.
-fn push_line(to: &mut Vec<u8>, name: &[u8], digest: &[u8]) {
-    if name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r')) {
-        to.push(b'\\');
-    }
-    to.extend_from_slice(hex(digest).as_bytes());
-    to.extend_from_slice(b"  ");
-    if name == b"-" {
-        // Alone, that is standard input.
-        to.extend_from_slice(b"./");
-    }
-    for byte in name {
-        match byte {
-            b'\\' => to.extend_from_slice(b"\\\\"),
-            b'\n' => to.extend_from_slice(b"\\n"),
-            b'\r' => to.extend_from_slice(b"\\r"),
-            byte => to.push(*byte),
-        }
-    }
-    to.push(b'\n');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::index::parse as parse_line;
 
     #[test]
     fn parse_passes_over_unknown_algorithms_and_fails_at_wrong_digests() {
-        let line = |also: &str| {
-            let line =
-                format!("{{\"path\":\"a\",\"type\":\"file\",\"bytes\":1,\"also\":{{{also}}}}}");
-            parse_line(line.as_bytes()).map(|it| match it.record.what {
-                crate::format::record::What::File(file) => file.facts.unwrap().also,
-                _ => unreachable!("it is a file"),
-            })
-        };
+        let of = |also: &str| parse(&serde_json::from_str(&format!("{{{also}}}")).unwrap());
         let crc = vec![(Algorithm::CRC32, vec![1, 2, 3, 4])];
-        assert_eq!(line(r#""crc32":"01020304""#), Ok(crc.clone()));
-        assert_eq!(line(r#""crc32":"01020304","md7":"00""#), Ok(crc));
-        assert_eq!(line(""), Ok(Also::new()));
+        assert_eq!(of(r#""crc32":"01020304""#), Ok(crc.clone()));
+        assert_eq!(of(r#""crc32":"01020304","md7":"00""#), Ok(crc));
+        assert_eq!(of(""), Ok(Also::new()));
         for wrong in [r#""crc32":"010203""#, r#""crc32":"0102030g""#, r#""crc32":"0102030405""#] {
-            assert_eq!(
-                line(wrong),
-                Err("a digest by another algorithm is wrong".into()),
-                "{wrong}"
-            );
+            assert_eq!(of(wrong), Err("a digest by another algorithm is wrong"), "{wrong}");
         }
-        assert!(line(r#""crc32":1"#).is_err());
+        assert!(serde_json::from_str::<Texts<'_>>(r#"{"crc32":1}"#).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::format::also::Also;
 use crate::format::name;
-use crate::run::judge::Read;
+use crate::run::read::Read;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};

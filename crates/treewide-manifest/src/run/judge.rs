@@ -8,6 +8,7 @@ use crate::keep::located::{Differs, Located};
 use crate::keep::outboards::Outboards;
 use crate::run::join::{About, Join};
 use crate::run::moves::{Moves, about, finding};
+use crate::run::read::Read;
 use crate::run::verdict::{Change, Evidence, Finding, Report, Verdict};
 use crate::tree::scan::{Entry, There};
 use crate::tree::xattrs;
@@ -33,21 +34,6 @@ pub(crate) struct Judge<'a> {
     /// How everything is known, if nothing is looked at.
     evidence: Option<Evidence>,
     each: &'a mut dyn FnMut(Finding),
-}
-
-/// What came of reading a file.
-pub(crate) struct Read {
-    pub(crate) digest: [u8; OUT_LEN],
-    pub(crate) bytes: u64,
-    /// What it was like before and after; `None` if it changed each time.
-    pub(crate) stamp: Option<Stamp>,
-    /// What is to be recorded of it, if a run before this one has read it.
-    pub(crate) facts: Option<Facts>,
-    pub(crate) xattrs: Vec<Xattr>,
-    /// Its digests by other algorithms.
-    pub(crate) also: Also,
-    /// Whether it was read under another name, some time before.
-    pub(crate) linked: bool,
 }
 
 impl<'a> Judge<'a> {

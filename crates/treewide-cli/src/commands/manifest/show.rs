@@ -13,9 +13,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use treewide_digests::Algorithm;
 use treewide_files::name::{Listed, shown};
-use treewide_manifest::also;
 use treewide_manifest::list::Line;
 use treewide_manifest::record::What;
+use treewide_manifest::sums;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{Index, Manifest};
 
@@ -86,7 +86,7 @@ impl ManifestArgs {
                 Show::Lines { list, algorithm } => {
                     match algorithm.filter(|it| *it != Algorithm::BLAKE3) {
                         None => lines(program, &Manifest::open(list)?)?,
-                        Some(it) => output::print(&also::list(&Manifest::open(list)?, it)?)?,
+                        Some(it) => output::print(&sums::list(&Manifest::open(list)?, it)?)?,
                     }
                 }
                 Show::Statement { list, name } => statement(list, name.as_deref())?,

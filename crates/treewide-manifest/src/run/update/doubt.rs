@@ -3,8 +3,9 @@
 use crate::error::Error;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
-use crate::run::judge::{Judge, Read};
+use crate::run::judge::Judge;
 use crate::run::moves::about;
+use crate::run::read::Read;
 use crate::run::update::Run;
 use crate::run::verdict::Verdict;
 use treewide_files::Stamp;

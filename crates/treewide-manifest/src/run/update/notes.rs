@@ -3,8 +3,9 @@
 use crate::error::Error;
 use crate::format::record::{Type, What};
 use crate::run::join::{Note, Resumed};
-use crate::run::judge::{Judge, Read, observed};
+use crate::run::judge::{Judge, observed};
 use crate::run::moves::about;
+use crate::run::read::Read;
 use crate::run::update::Run;
 use crate::run::verdict::Verdict;
 
