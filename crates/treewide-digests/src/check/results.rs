@@ -1,10 +1,10 @@
 //! The results of a run over lists and stores, in the order of the operands, and their counts.
 
 use super::Check;
-use super::finding::{Finding, Status};
+use super::finding::{Counts, Finding, Status};
 use super::operands::{Learnt, Note, Ran, Said};
 use super::stores::StoreTally;
-use super::total::{Counts, Total};
+use super::total::Total;
 use super::wording::count;
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;

@@ -1,8 +1,7 @@
 //! The counts of one store, and the line that says them.
 
 use super::Check;
-use super::finding::Counts;
-use super::finding::{Finding, Status};
+use super::finding::{Counts, Finding, Status};
 use super::wording::{by, count, size};
 use crate::algorithm::Algorithm;
 use crate::store::Store;
