@@ -1,4 +1,4 @@
-//! What came of reading a file of a tree.
+//! The result of reading a file of a tree.
 
 use crate::format::also::Also;
 use crate::format::record::Facts;
@@ -6,7 +6,7 @@ use crate::format::xattrs::Xattr;
 use treewide::OUT_LEN;
 use treewide_files::Stamp;
 
-/// What came of reading a file.
+/// The result of reading a file.
 pub(crate) struct Read {
     pub(crate) digest: [u8; OUT_LEN],
     pub(crate) bytes: u64,
