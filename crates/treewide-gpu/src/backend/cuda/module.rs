@@ -21,7 +21,7 @@ const BUILT: [((u32, u32), &[u8]); 4] = [
 const PTX: &str = include_str!("../../../kernels/built/compute_75.ptx");
 
 /// The kernels as NVRTC takes them: one text, in an order in which each includes what is before it.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 10] = [
     include_str!("../../../kernels/shared/params.cuh"),
     include_str!("../../../kernels/shared/compress.cuh"),
     include_str!("../../../kernels/shared/memory.cuh"),
@@ -48,7 +48,7 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 /// The kernels of all stages.
-pub(super) const KERNELS: [&CStr; 7] =
+pub(super) const KERNELS: [&CStr; 6] =
     [c"blobs", c"parents", c"tiles", c"tiles_by_four", c"whole", c"xof"];
 
 impl Module {

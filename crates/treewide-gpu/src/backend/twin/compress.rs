@@ -1,6 +1,6 @@
 //! The twin of `kernels/shared/compress.wgsl` and `compress.cuh`.
 
-use treewide::hazmat::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
+use treewide::hazmat::flags::PARENT;
 
 pub(super) use treewide::hazmat::IV;
 
