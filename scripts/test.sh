@@ -148,6 +148,8 @@ toolchain() {
         # A target that cannot be installed must not keep the others away.
         (need_target "$it") >/dev/null || step rustup target add "$it" || still+=" $it"
     done
+    rustup +nightly component list --installed | grep -q '^miri' ||
+        step rustup toolchain install nightly --profile minimal -c miri -c rust-src --no-self-update || still+=" miri"
     rustup run "$rust_version" rustc --version ||
         step rustup toolchain install "$rust_version" --profile minimal --no-self-update ||
         still+=" $rust_version"
@@ -258,6 +260,29 @@ oldest_rust() {
     # Of the bench's engines one needs a newer Rust.
     step cargo "+$rust_version" check --locked --workspace --exclude treewide-bench --all-features
     step cargo "+$rust_version" check --locked -p treewide-bench
+}
+
+# The oldest dependencies that the manifest of the library allows, for each feature alone, as for a program that has no other.
+oldest_dependencies() {
+    rustup run nightly rustc --version || cannot_run "there is no nightly toolchain, which finds the oldest versions"
+    local name folder=$target/oldest-dependencies
+    mkdir -p "$folder/src" && : >"$folder/src/lib.rs"
+    for name in $(library_features); do
+        printf '[package]\nname = "oldest"\nedition = "2024"\n[workspace]\n[dependencies]\ntreewide = { path = "%s", features = ["%s"] }\n' \
+            "$PWD/crates/treewide" "$name" >"$folder/Cargo.toml"
+        step cargo +nightly -Z minimal-versions generate-lockfile --manifest-path "$folder/Cargo.toml"
+        step cargo check --locked --manifest-path "$folder/Cargo.toml"
+    done
+}
+
+# A program under Miri, which runs no assembly.
+miri() {
+    rustup +nightly component list --installed | grep -q '^miri' || cannot_run "nightly has no miri"
+    local triple
+    for triple in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu; do
+        MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=$target/miri step cargo +nightly miri test --locked -p treewide \
+            --features zeroize --target "$triple" --lib of_a_few
+    done
 }
 
 documentation() {
@@ -551,6 +576,8 @@ sections() {
         section rest "lints: $it" foreign "$it"
     done
     section rest "oldest Rust, $rust_version" oldest_rust
+    section rest "oldest dependencies" oldest_dependencies
+    section rest "miri" miri
 }
 
 # A word without a section is an error before anything is installed.

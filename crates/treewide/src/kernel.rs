@@ -19,7 +19,8 @@
 //! | `array` | vectors of the compiler | targets without a kernel of their own, but with an operating system; not in builds for others | 8 |
 //! | `portable` | none | every target | 1 |
 //!
-//! A build without optimisation also has `avx512-unoptimised`: 32 lanes of AVX-512, and AVX2 for fewer.
+//! A build without optimisation has no AVX-512 and no SSE2, whose passes are not all assembly: they would be slow there, and
+//! take up to 450 KB of stack.
 //!
 //! To force one, set the environment variable `TREEWIDE_KERNEL` (feature `std`) to its name, or call [`force`]. The name of an
 //! instruction set alone, `avx512`, `avx2` or `neon`, is the form of it that suits this CPU. The form for another core is
@@ -45,22 +46,6 @@
 //!
 //! Tests loop over all kernels and compare them with the reference.
 
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-mod aarch64;
-// Without an operating system there are most likely no vectors that the compiler does not report, and little flash. Where
-// there are kernels for the vectors of the target, nothing would choose it, and compiling it takes a third of the time of
-// all (`results/zen4-2vcpu/weight.txt`); tests have it everywhere.
-#[cfg(all(
-    any(not(target_os = "none"), target_feature = "sse2", target_feature = "neon"),
-    not(all(
-        not(test),
-        any(
-            all(target_arch = "x86_64", target_feature = "sse2"),
-            all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-            all(target_arch = "wasm32", target_feature = "simd128"),
-        )
-    )),
-))]
 mod array;
 mod choice;
 mod columns;
@@ -68,45 +53,49 @@ pub(crate) mod contract;
 mod cores;
 mod cpu;
 mod inputs;
-#[cfg(any(
-    all(target_arch = "x86_64", target_feature = "sse2"),
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-))]
 mod pair;
 pub(crate) mod passes;
 mod portable;
-#[cfg(any(
-    all(target_arch = "x86_64", target_feature = "sse2"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-))]
 mod rows;
 mod runnable;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-))]
 mod square;
 mod table;
 #[cfg(all(test, feature = "std"))]
 mod tests;
-#[cfg(any(
-    all(target_arch = "x86_64", target_feature = "sse2"),
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-))]
 mod vectors;
+mod word;
+
+// Kernels for the vectors of the target, `target::ALL`. Miri runs no assembly, and programs without an operating system may
+// be compiled without vectors.
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little", not(miri)))]
+mod aarch64;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm;
-mod word;
-// Programs without an operating system may be compiled without SSE, and then have no vectors at all.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
 mod x86_64;
+
+#[cfg(all(
+    target_arch = "aarch64",
+    target_feature = "neon",
+    target_endian = "little",
+    not(miri)
+))]
+use aarch64 as target;
+#[cfg(not(any(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little", not(miri)),
+    all(target_arch = "wasm32", target_feature = "simd128"),
+    all(target_arch = "x86_64", target_feature = "sse2", not(miri)),
+)))]
+use array as target;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use wasm as target;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
+use x86_64 as target;
 
 #[cfg(feature = "std")]
 pub(crate) use choice::asked_for;
 pub use choice::{ForceError, all, detected, force};
-pub(crate) use choice::{passed_over, running};
+pub(crate) use choice::{is_passed_over, running};
 pub use contract::Kernel;
 pub(crate) use contract::{Flags, Marks, Own};
 pub(crate) use runnable::Runnable;

@@ -6,3 +6,18 @@
 pub(super) mod columns;
 pub(super) mod neon;
 pub(super) mod sve2;
+
+#[cfg(test)]
+use super::array;
+use super::contract::Kernel;
+use super::portable;
+
+/// Best first; of an instruction set the one for other cores comes last.
+pub(super) static ALL: &[&Kernel] = &[
+    &sve2::KERNEL,
+    &neon::FOUR_PORTS,
+    &neon::TWO_PORTS,
+    #[cfg(test)]
+    &array::KERNEL,
+    &portable::KERNEL,
+];

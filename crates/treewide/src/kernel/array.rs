@@ -6,16 +6,18 @@
 //! would be seven rounds of straight-line code, and they give up on finding the vectors again.
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+#![allow(dead_code, reason = "where the target has kernels of its own")]
 
 use core::mem::MaybeUninit;
 
 use super::columns::Vector;
-use super::portable::compress;
+use super::contract::Kernel;
+use super::portable::{self, compress};
 use crate::spec::{BLOCK_LEN, ChainingValue};
 
 /// Whether the compiler reports vectors. Without nightly features it does not report RISC-V V, NEON in
 /// 32 bits, of MIPS's MSA and of VSX under big-endian PowerPC, nor 1.89 of s390x's: there this kernel must be forced.
-pub(super) const HAS_VECTORS: bool = cfg!(any(
+const HAS_VECTORS: bool = cfg!(any(
     target_feature = "sse2",
     target_feature = "neon",
     target_feature = "simd128",
@@ -25,7 +27,17 @@ pub(super) const HAS_VECTORS: bool = cfg!(any(
     target_feature = "vsx",
     target_feature = "msa",
     all(target_arch = "powerpc64", target_endian = "little"), // which has VSX always
-));
+)) && !cfg!(miri);
+
+/// Without vectors lanes of arrays are one after the other, and what puts them there comes on top. Without an operating
+/// system there are most likely no vectors that the compiler does not report, and little flash.
+pub(super) static ALL: &[&Kernel] = if HAS_VECTORS {
+    &[&KERNEL, &portable::KERNEL]
+} else if cfg!(target_os = "none") {
+    &[&portable::KERNEL]
+} else {
+    &[&portable::KERNEL, &KERNEL]
+};
 
 #[derive(Clone, Copy)]
 struct Lanes<const N: usize>([u32; N]);

@@ -66,7 +66,7 @@ pub(super) unsafe trait Vector<const N: usize>: Copy {
 
     /// Like [`load_blocks`](Self::load_blocks), but reads `lens[lane]` (0 to 64) bytes and no byte
     /// more, as the input may end there; zeros follow.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimised), inline(always))]
     unsafe fn load_ragged(
         inputs: &[*const u8; N],
         offset: usize,

@@ -44,7 +44,6 @@ static TABLE: &[Row] = &[
         record: "results/zen5-2vcpu/latency.json",
     },
     // Zen 3, which has no AVX-512.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Row {
         cpus: |cpu| cpu.vendor == *b"AuthenticAMD" && cpu.family == 0x19 && !cpu.avx512,
         class: CoreClass::Other,
@@ -90,7 +89,6 @@ mod tests {
 
     fn chosen(vendor: &[u8; 12], family: u32) -> (CoreClass, &'static str) {
         let cpu = Cpu { vendor: *vendor, family, ..Cpu::default() };
-        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         let cpu = Cpu { avx512: true, ..cpu };
         (class(&cpu), record(&cpu))
     }

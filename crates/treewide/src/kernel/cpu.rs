@@ -3,22 +3,19 @@
 /// The answers of CPUID, or of the operating system, that kernels ask for. A feature counts only where the operating system
 /// saves the registers that it uses (XCR0).
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(dead_code, reason = "each kernel asks for its own")]
 pub(super) struct Cpu {
     /// Who made it, in the twelve letters of leaf 0, and the family as manuals number it.
     pub(super) vendor: [u8; 12],
     pub(super) family: u32,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) sse41: bool,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) avx2: bool,
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) avx512: bool,
     pub(super) sha3: bool,
-    #[allow(dead_code, reason = "asked for by a kernel of AArch64")]
     pub(super) sve2: bool,
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(miri)))]
 impl Cpu {
     /// A program cannot ask who made the CPU. Without an operating system to ask, the build says what the CPU has.
     pub(super) fn detect() -> Self {
@@ -34,14 +31,14 @@ impl Cpu {
     }
 }
 
-#[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 impl Cpu {
     pub(super) fn detect() -> Self {
         Self::default()
     }
 }
 
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 impl Cpu {
     #[allow(unused_unsafe, reason = "CPUID is safe from Rust 1.94 on")]
     pub(super) fn detect() -> Self {

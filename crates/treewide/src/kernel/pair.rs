@@ -4,13 +4,14 @@
 //! Where the order of instructions matters, it is fixed: in assembly for columns, by [`Row::ordered_pair`](super::rows::Row)
 //! for rows.
 
+#![allow(dead_code, unused_imports, unused_macros, reason = "only some targets have kernels of it")]
+
 /// Two vectors as one of twice the lanes: those of the first come first.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Pair<V>(pub(super) [V; 2]);
 
 /// The words of one of the two.
-#[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 pub(super) fn state<V: Copy, const W: usize>(words: &[Pair<V>; W], index: usize) -> [V; W] {
     let mut state = [words[0].0[index]; W];
@@ -21,7 +22,6 @@ pub(super) fn state<V: Copy, const W: usize>(words: &[Pair<V>; W], index: usize)
 }
 
 /// The first half of an array, or the second.
-#[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: usize) -> &[T; M] {
     const { assert!(2 * M == N) };
@@ -30,7 +30,6 @@ pub(super) fn half<T, const N: usize, const M: usize>(array: &[T; N], second: us
     unsafe { &*array.as_ptr().add(second * M).cast() }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 /// Implements a [`Vector`](crate::kernel::columns::Vector) by two vectors with half of its lanes, except for rounds and loads
 /// of blocks.
 macro_rules! by_halves {
@@ -71,7 +70,6 @@ macro_rules! by_halves {
         }
     };
 }
-#[cfg(not(target_arch = "wasm32"))]
 pub(super) use by_halves;
 
 /// Implements operations on pairs of vectors, by twice the same.

@@ -1,6 +1,7 @@
 //! Vectors that are transposed by the compiler's code: their loads of blocks, and their stores.
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+#![allow(dead_code, unused_imports, unused_macros, reason = "only some targets have kernels of it")]
 
 use core::mem::MaybeUninit;
 

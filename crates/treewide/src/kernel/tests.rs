@@ -4,9 +4,9 @@
 //! and what it does not is named. Each test loops over the kernels and over one dimension of the
 //! contract, and lets the others (alignment, key, counter, flags) vary with it.
 
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little", not(miri)))]
 mod abi_aarch64;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
 mod abi_x86_64;
 mod alignment;
 #[cfg(any(

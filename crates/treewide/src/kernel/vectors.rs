@@ -1,6 +1,7 @@
 //! Shared by vectors of real registers.
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+#![allow(dead_code, unused_imports, unused_macros, reason = "only some targets have kernels of it")]
 
 /// Implements `splat` and `load` for this number of lanes, and operations on two vectors, each by its intrinsic.
 macro_rules! operations {
@@ -27,7 +28,6 @@ macro_rules! operations {
 pub(super) use operations;
 
 /// [`Vector`]'s compressions by routines of assembly: `(cv, message, tail, out)`, where arrays are vectors.
-#[cfg(not(target_arch = "wasm32"))]
 macro_rules! compressions {
     ($compress:expr, $compress_xof:expr) => {
         #[inline(always)]
@@ -48,5 +48,4 @@ macro_rules! compressions {
         }
     };
 }
-#[cfg(not(target_arch = "wasm32"))]
 pub(super) use compressions;

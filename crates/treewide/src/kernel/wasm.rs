@@ -8,8 +8,11 @@
 use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
 
+#[cfg(test)]
+use super::array;
 use super::columns::{self, Vector};
-use super::portable::compress;
+use super::contract::Kernel;
+use super::portable::{self, compress};
 use super::square::{by_rows, load_blocks, square};
 use super::vectors::operations;
 
@@ -95,3 +98,10 @@ crate::kernel::table::kernels!(
         KERNEL: "wasm", Other, compress, 1 @ 60, W4: 2 @ 75 then 60 by rows, W4: 4 @ 104;
     }
 );
+
+pub(super) static ALL: &[&Kernel] = &[
+    &KERNEL,
+    #[cfg(test)]
+    &array::KERNEL,
+    &portable::KERNEL,
+];

@@ -12,6 +12,7 @@
 //! ```
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
+#![cfg_attr(unoptimised, allow(dead_code, reason = "what is not assembly has no kernel there"))]
 
 mod assembly;
 pub(super) mod avx2;
@@ -22,5 +23,28 @@ pub(super) mod rows;
 mod scalar;
 pub(super) mod sse2;
 pub(super) mod sse41;
+
+#[cfg(test)]
+use super::array;
+use super::contract::Kernel;
+use super::portable;
+
+/// Best first; of an instruction set the one for other cores comes last.
+pub(super) static ALL: &[&Kernel] = &[
+    #[cfg(not(unoptimised))]
+    &avx512::ZEN5,
+    #[cfg(not(unoptimised))]
+    &avx512::ZEN4,
+    #[cfg(not(unoptimised))]
+    &avx512::INTEL,
+    &avx2::ZEN5,
+    &avx2::COMMON,
+    &sse41::KERNEL,
+    #[cfg(not(unoptimised))]
+    &sse2::KERNEL,
+    #[cfg(test)]
+    &array::KERNEL,
+    &portable::KERNEL,
+];
 
 const _: () = assert!(size_of::<usize>() == 8, "assembly reads pointers of 64 bits");

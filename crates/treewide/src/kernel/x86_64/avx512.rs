@@ -16,8 +16,6 @@ use super::avx2::{self, X8};
 use super::columns::avx512::output_16;
 use super::columns::avx512_pair;
 use super::columns::blocks::in_assembly;
-#[cfg(unoptimised)]
-use super::cores::Avx2;
 use super::cores::{Core, Intel, Zen4, Zen5, vector};
 use super::rows::pass::Rows;
 use super::rows::x1::{self, One};
@@ -25,8 +23,6 @@ use super::rows::x2::Two;
 use super::rows::x4::Four;
 use super::scalar;
 use crate::kernel::columns::{self, Vector};
-#[cfg(unoptimised)]
-use crate::kernel::contract::Kernel;
 use crate::kernel::contract::{Flags, Root};
 use crate::kernel::pair::{Pair, by_halves, half, state};
 use crate::kernel::vectors::operations;
@@ -240,17 +236,6 @@ crate::kernel::table::kernels!(
         INTEL: "avx512-intel", Other, compress_intel,
             1 @ 175 as Rows<One<Intel>>, Rows<Two<Intel>>: 2 @ 174, Rows<Four<Intel>>: 4 @ 181,
             X8<Intel>: 8 @ 308 by avx2, X16<Intel>: 16 @ 440;
-        /// Assembly alone. Costs are those of `avx2-common`; that of 32 is for short last chunks, which are not assembly.
-        #[cfg(unoptimised)]
-        ASSEMBLY: "avx512-unoptimised", Other, avx2::compress,
-            1 @ 216 as Rows<One<Avx2>>, Rows<Two<Avx2>>: 2 @ 219 by avx2,
-            Rows<Pair<Two<Avx2>>>: 4 @ 340 by avx2, X8<Avx2>: 8 @ 460 by avx2, Pair<X16<Zen5>>: 32 @ 1700;
     },
     enable = "avx512f,avx512bw,avx512vl,bmi2"
 );
-
-/// For builds without optimisation: 32 lanes where they are assembly, else AVX2
-/// (`results/zen5-2vcpu/limits.md#builds-without-optimisation`).
-#[cfg(unoptimised)]
-pub(in crate::kernel) static UNOPTIMISED: Kernel =
-    Kernel { lanes: avx2::COMMON.lanes, xof: avx2::COMMON.xof, ..ASSEMBLY };
