@@ -15,7 +15,7 @@ use crate::spec::{ChainingValue, OUT_LEN};
 /// that an attacker chose. There is no `Deref` to bytes, because comparing bytes takes variable time;
 /// use [`as_bytes`](Self::as_bytes) where that is safe.
 ///
-/// Hexadecimal output is lower case; input may have either case.
+/// Hexadecimal output is lower case; input may have either case. The order, that of the bytes, takes variable time.
 ///
 /// ```
 /// let hash = treewide::hash(b"treewide");
@@ -23,9 +23,13 @@ use crate::spec::{ChainingValue, OUT_LEN};
 /// assert_eq!(hash, treewide::Hash::from_hex(&*hex)?);
 /// # Ok::<(), treewide::HexError>(())
 /// ```
-#[derive(Clone, Copy, Hash, Eq)]
+#[derive(Clone, Copy, Hash, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
-#[allow(clippy::derived_hash_with_manual_eq, reason = "equality differs in its timing only")]
+#[allow(
+    clippy::derived_hash_with_manual_eq,
+    clippy::derive_ord_xor_partial_ord,
+    reason = "equality differs in its timing only"
+)]
 pub struct Hash([u8; OUT_LEN]);
 
 /// Views digests as chaining values, for kernels to write.
@@ -69,12 +73,12 @@ impl Hash {
     /// Returns the digest as 64 lower-case hexadecimal digits. [`Hex`] dereferences to `str` and needs no
     /// heap.
     pub fn to_hex(&self) -> Hex {
+        // Two loops without a table, as compilers make vectors of these.
         let mut digits = [0; 2 * OUT_LEN];
         for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
-            pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
-            pair[1] = b"0123456789abcdef"[usize::from(byte & 15)];
+            *pair = [byte >> 4, byte & 15];
         }
-        Hex(digits)
+        Hex(digits.map(|digit| digit + if digit > 9 { b'a' - 10 } else { b'0' }))
     }
 
     /// Parses 64 hexadecimal digits of either case.
@@ -82,17 +86,29 @@ impl Hash {
     /// # Errors
     /// If there are not 64 bytes, or if one of them is not a hexadecimal digit.
     pub fn from_hex(hex: impl AsRef<[u8]>) -> Result<Self, HexError> {
-        fn digit(byte: u8) -> Result<u8, HexError> {
-            let digit = char::from(byte).to_digit(16);
-            digit.map(|digit| digit as u8).ok_or(HexError(HexProblem::Byte(byte)))
-        }
+        const NONE: u8 = 0xff;
         let hex = hex.as_ref();
-        if hex.len() != 2 * OUT_LEN {
+        let Ok(hex) = <&[u8; 2 * OUT_LEN]>::try_from(hex) else {
             return Err(HexError(HexProblem::Len(hex.len())));
+        };
+        // Loops without a table or an early end, likewise.
+        let digits = hex.map(|byte| {
+            let (number, letter) = (byte.wrapping_sub(b'0'), (byte | 0x20).wrapping_sub(b'a'));
+            if number < 10 {
+                number
+            } else if letter < 6 {
+                letter + 10
+            } else {
+                NONE
+            }
+        });
+        if digits.iter().fold(0, |all, digit| all | digit) == NONE {
+            let at = digits.iter().position(|digit| *digit == NONE).expect("there is one");
+            return Err(HexError(HexProblem::Byte(hex[at])));
         }
         let mut bytes = [0; OUT_LEN];
-        for (byte, pair) in bytes.iter_mut().zip(hex.as_chunks::<2>().0) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        for (byte, [high, low]) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+            *byte = high << 4 | low;
         }
         Ok(Self(bytes))
     }
@@ -228,7 +244,8 @@ pub struct Hex([u8; 2 * OUT_LEN]);
 impl Hex {
     /// The digits.
     pub fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.0).expect("hexadecimal digits are ASCII")
+        // SAFETY: all that makes a value writes digits.
+        unsafe { core::str::from_utf8_unchecked(&self.0) }
     }
 }
 

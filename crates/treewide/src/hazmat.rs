@@ -103,7 +103,7 @@ impl HasherExt for Hasher {
             0,
             "offset ({offset}) must be a chunk boundary (divisible by {CHUNK_LEN})",
         );
-        self.subtrees.first_chunk = offset / CHUNK_LEN as u64;
+        self.parts().subtrees.first_chunk = offset / CHUNK_LEN as u64;
         self
     }
 

@@ -44,6 +44,9 @@
 //! [`Batch`] and `file::Options`. Each decides by the number of bytes how many threads work, the calling one included, so
 //! short inputs stay on one.
 //!
+//! A task of the pool may hash on the pool while it holds a lock: the calling thread takes no other work, so nothing deadlocks.
+//! After `fork`, a child that hashes on threads does not hang.
+//!
 //! # Coming from the `blake3` crate
 //!
 //! Every public item of `blake3` 1.8 is here with the same name and meaning, so one line of `Cargo.toml`
@@ -81,7 +84,8 @@
 //!
 //! The digests of BLAKE3 for all lengths, ways of feeding the input, and instruction sets. Comparison of
 //! digests in constant time. No panics, except for the misuse listed under "Panics" in a function's
-//! documentation. Hashing memory cannot fail. An environment variable with a wrong value is ignored; see
+//! documentation. Every call works in a thread of 32 KiB, and in one of 64 KiB in a
+//! build without optimisation. Hashing memory cannot fail. An environment variable with a wrong value is ignored; see
 //! [`check_environment`].
 //!
 //! [BLAKE3]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
@@ -98,8 +102,11 @@ extern crate alloc;
 
 pub mod batch;
 mod block;
+#[cfg(feature = "alloc")]
+mod buffer;
 #[cfg(feature = "std")]
 mod cancel;
+mod constant;
 #[cfg(feature = "std")]
 mod environment;
 #[cfg(all(feature = "file", any(unix, windows)))]
@@ -143,6 +150,7 @@ pub use batch::Batch;
 pub use batch::hash_many;
 #[cfg(feature = "std")]
 pub use cancel::Cancel;
+pub use constant::const_hash;
 #[cfg(feature = "std")]
 pub use environment::{EnvironmentError, check_environment};
 pub use explain::explain;

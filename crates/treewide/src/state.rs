@@ -3,6 +3,8 @@
 use core::fmt;
 
 use crate::hasher::Hasher;
+use crate::hasher::chunk::PartialChunk;
+use crate::hasher::shared::{Parts, Settled};
 use crate::mode::Mode;
 use crate::oneshot::hash;
 use crate::spec::flags::{DERIVE_KEY_MATERIAL, KEYED_HASH};
@@ -119,7 +121,7 @@ impl Hasher {
     /// # Ok::<(), treewide::StateError>(())
     /// ```
     pub fn to_state(&self) -> State {
-        let Self { subtrees, chunk, .. } = &self.settled();
+        let Settled { subtrees, chunk } = self.settled();
         let mut state = State { bytes: [0; MAX], len: 0 };
         state.push(MAGIC);
         state.push(&[VERSION, subtrees.mode.flags]);
@@ -193,13 +195,11 @@ impl Hasher {
             return Err(StateError::Damaged);
         }
         let mut hasher = Self::with_mode(mode);
-        hasher.subtrees.first_chunk = first_chunk;
-        hasher.subtrees.chunks = chunks;
-        hasher.chunk.cv = words(&take(state, 60));
-        hasher.chunk.block = block;
-        hasher.chunk.block_len = block_len as u8;
-        hasher.chunk.blocks = blocks as u8;
-        body[HEAD..].as_chunks().0.iter().for_each(|node| hasher.subtrees.stack.push(*node));
+        let Parts { subtrees, chunk, .. } = hasher.parts();
+        (subtrees.first_chunk, subtrees.chunks) = (first_chunk, chunks);
+        body[HEAD..].as_chunks().0.iter().for_each(|node| subtrees.stack.push(*node));
+        let (block_len, blocks) = (block_len as u8, blocks as u8);
+        *chunk = PartialChunk { cv: words(&take(state, 60)), block, block_len, blocks };
         Ok(hasher)
     }
 }

@@ -90,8 +90,22 @@ impl Subtrees {
         Self { mode, first_chunk, chunks: 0, stack: Stack::new(), has_last: false }
     }
 
+    /// The number of the chunk that follows.
+    #[inline(always)]
+    pub(crate) fn next_chunk(&self) -> u64 {
+        self.first_chunk + self.chunks
+    }
+
+    /// Whether there are none, at the start of an input.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first_chunk | self.chunks == 0
+    }
+
     /// Back to none, in the same mode, at the start of an input.
     pub(crate) fn clear(&mut self) {
+        #[cfg(feature = "zeroize")]
+        zeroize::Zeroize::zeroize(&mut self.stack);
         (self.first_chunk, self.chunks, self.has_last) = (0, 0, false);
         self.stack.clear();
     }

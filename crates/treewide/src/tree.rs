@@ -12,16 +12,22 @@
 //! ```
 //!
 //! A long input is cut into leaves of [`LEAF`] chunks. Each is reduced to [`WIDE`] nodes and no further, so
-//! that the parents above it fill whole passes too; only the last levels below the root are narrow.
+//! that the parents above it fill whole passes too. Only the last levels below the root are narrow, and those below the nodes
+//! of each [`MOST`] chunks, so that the longest input takes no more stack than that.
 
 use crate::kernel::{Flags, Runnable};
 use crate::mode::Mode;
 use crate::spec::flags::{CHUNK_END, CHUNK_START, PARENT, ROOT};
 use crate::spec::{BLOCK_LEN, CHUNK_LEN, ChainingValue, Words, bytes};
+use crate::subtrees::Subtrees;
 
 /// Chunks whose chaining values are computed before their parents: four of the widest passes, whose chaining values
 /// (4 KiB) stay in the first-level cache. A guess.
 pub(crate) const LEAF: usize = 128;
+
+/// The most chunks whose nodes are kept at the same time: seven levels of narrow passes take a two-hundredth of the time of so
+/// many chunks. A guess.
+pub(crate) const MOST: usize = 1024;
 
 /// Whether flash and stack are scarce: then a long input goes through a hasher, a few chunks at a time.
 pub(crate) const SMALL: bool = cfg!(target_os = "none");
@@ -98,6 +104,9 @@ pub(crate) fn hash(kernel: Runnable, input: &[u8], mode: &Mode) -> [u8; 32] {
         kernel.compress_short(&mut cv, input, 0, flags);
         return bytes(&cv);
     }
+    if input.len() > LEAF * CHUNK_LEN {
+        return large(kernel, input, 0, mode).root_hash(kernel);
+    }
     halves(kernel, input, 0, mode, |halves| {
         let flags = Flags { each: mode.flags | PARENT | ROOT, first: 0, last: 0, padded: false };
         let mut cv = mode.key;
@@ -111,10 +120,13 @@ pub(crate) fn root(kernel: Runnable, input: &[u8], counter: u64, mode: &Mode) ->
     if input.len() <= CHUNK_LEN {
         return Node::chunk(kernel, input, counter, mode);
     }
+    if input.len() > LEAF * CHUNK_LEN {
+        return large(kernel, input, counter, mode);
+    }
     halves(kernel, input, counter, mode, |[left, right]| Node::parent(left, right, mode))
 }
 
-/// Computes the two nodes below the top of an input of more than one chunk, and calls `parent` with them.
+/// Computes the two nodes below the top of an input of 2 to [`LEAF`] chunks, and calls `parent` with them.
 fn halves<T>(
     kernel: Runnable,
     input: &[u8],
@@ -128,12 +140,7 @@ fn halves<T>(
         3..=4 => short::<4, T>(kernel, input, counter, mode, parent),
         5..=16 => short::<16, T>(kernel, input, counter, mode, parent),
         17..=32 => short::<32, T>(kernel, input, counter, mode, parent),
-        33..=LEAF => short::<LEAF, T>(kernel, input, counter, mode, parent),
-        _ => {
-            let mut cvs = [[0; 32]; WIDE];
-            let count = subtree(kernel, input, counter, mode, &mut cvs);
-            parent(top(kernel, &mut cvs, count, mode))
-        }
+        _ => short::<LEAF, T>(kernel, input, counter, mode, parent),
     }
 }
 
@@ -191,8 +198,72 @@ pub(crate) const fn left_len(len: u64) -> u64 {
     len.div_ceil(2).next_power_of_two()
 }
 
-/// Reduces a subtree to at most [`WIDE`] nodes in `out`; pairing them level by level builds the rest. Returns their
-/// number: exactly `WIDE` if the number of chunks is a power of two and at least `WIDE`.
+/// [`root`] of more than [`LEAF`] chunks.
+#[inline(never)]
+fn large(kernel: Runnable, mut input: &[u8], counter: u64, mode: &Mode) -> Node {
+    let mut subtrees = Subtrees::starting_at(*mode, counter);
+    loop {
+        let (part, rest) = input.split_at(input.len().min(MOST * CHUNK_LEN));
+        let node = wide(kernel, part, subtrees.next_chunk(), mode);
+        if rest.is_empty() {
+            return if subtrees.chunks == 0 { node } else { subtrees.top_with(node) };
+        }
+        let mut nodes = [[0; 32], node.chaining_value(kernel)];
+        subtrees.insert(kernel, &mut nodes, 1, MOST.ilog2());
+        input = rest;
+    }
+}
+
+/// [`root`] of at most [`MOST`] chunks.
+#[inline(never)]
+fn wide(kernel: Runnable, input: &[u8], counter: u64, mode: &Mode) -> Node {
+    if input.len() <= CHUNK_LEN {
+        return Node::chunk(kernel, input, counter, mode);
+    }
+    let mut nodes = [[0; 32]; ROOM];
+    let count = reduce(kernel, input, counter, mode, &mut nodes);
+    let [left, right] = top(kernel, &mut nodes, count, mode);
+    Node::parent(left, right, mode)
+}
+
+/// Room for the nodes of [`MOST`] chunks: of as many subtrees as their whole leaves make, and of a leaf.
+pub(crate) const ROOM: usize = (MOST / LEAF).ilog2() as usize * WIDE + LEAF;
+
+/// Reduces a subtree of at most [`MOST`] chunks to at most [`WIDE`] nodes at the start of `nodes`, which has [`ROOM`]; pairing
+/// them level by level builds the rest. Returns their number: exactly `WIDE` if the number of chunks is a power of two and at
+/// least `WIDE`.
+pub(crate) fn reduce(
+    kernel: Runnable,
+    input: &[u8],
+    mut counter: u64,
+    mode: &Mode,
+    nodes: &mut [ChainingValue],
+) -> usize {
+    // Where the nodes of the next leaf go: behind `WIDE` nodes of each subtree.
+    let (mut at, mut count) = (0, 0);
+    for (number, leaf) in (1_usize..).zip(input.chunks(LEAF * CHUNK_LEN)) {
+        let out = &mut nodes[at..];
+        count = kernel.chunks(leaf, &mode.key, counter, mode.flags, CHUNK_END, out);
+        while count > WIDE {
+            count = level(kernel, out, count, mode);
+        }
+        // All subtrees but the last have `WIDE` nodes, at least as many as the last: pairs never cross from one to the next.
+        for _ in 0..number.trailing_zeros() {
+            at -= WIDE;
+            count = level(kernel, &mut nodes[at..], WIDE + count, mode);
+        }
+        at += WIDE;
+        counter += LEAF as u64;
+    }
+    while at > WIDE {
+        at -= WIDE;
+        count = level(kernel, &mut nodes[at - WIDE..], WIDE + count, mode);
+    }
+    count
+}
+
+/// [`reduce`] to a place for [`WIDE`] nodes.
+#[inline(never)]
 pub(crate) fn subtree(
     kernel: Runnable,
     input: &[u8],
@@ -200,37 +271,8 @@ pub(crate) fn subtree(
     mode: &Mode,
     out: &mut [ChainingValue],
 ) -> usize {
-    if input.len() <= LEAF * CHUNK_LEN {
-        return leaf(kernel, input, counter, mode, out);
-    }
-    let split = left_len(input.len() as u64) as usize;
-    let (left, right) = input.split_at(split);
-    let right_counter = counter + (split / CHUNK_LEN) as u64;
-    // The left side has a power of two of chunks, more than WIDE, so it gives WIDE nodes, at least as many as the
-    // right side: pairs never cross from one side to the other.
-    let mut nodes = [[0; 32]; 2 * WIDE];
-    let (left_nodes, right_nodes) = nodes.split_at_mut(WIDE);
-    subtree(kernel, left, counter, mode, left_nodes);
-    let right_count = subtree(kernel, right, right_counter, mode, right_nodes);
-    let count = level(kernel, &mut nodes, WIDE + right_count, mode);
+    let mut nodes = [[0; 32]; ROOM];
+    let count = reduce(kernel, input, counter, mode, &mut nodes);
     out[..count].copy_from_slice(&nodes[..count]);
-    count
-}
-
-/// [`subtree`] for at most [`LEAF`] chunks. Not inlined, so that its buffer is not part of every stack frame above.
-#[inline(never)]
-fn leaf(
-    kernel: Runnable,
-    input: &[u8],
-    counter: u64,
-    mode: &Mode,
-    out: &mut [ChainingValue],
-) -> usize {
-    let mut cvs = [[0; 32]; LEAF];
-    let mut count = kernel.chunks(input, &mode.key, counter, mode.flags, CHUNK_END, &mut cvs);
-    while count > WIDE {
-        count = level(kernel, &mut cvs, count, mode);
-    }
-    out[..count].copy_from_slice(&cvs[..count]);
     count
 }

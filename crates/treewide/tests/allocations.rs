@@ -1,5 +1,5 @@
-//! Allocations of a hasher: nothing for a short message, one buffer for a stream in short pieces. A test of its own, as
-//! its allocator counts.
+//! Allocations of a hasher: nothing for a short message, one buffer for a stream in short pieces; and what is in memory that
+//! is freed. A test of its own, as its allocator counts and looks.
 #![cfg(feature = "alloc")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,18 +12,40 @@ struct Counting;
 thread_local! {
     /// Calls and bytes of this thread: the one that runs tests allocates when it likes.
     static COUNTS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    /// Bytes that are not freed.
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    /// Freed blocks with [`SECRET`] in them.
+    static FOUND: Cell<usize> = const { Cell::new(0) };
 }
+
+/// A byte of which memory has no long run by chance.
+const SECRET: u8 = 0xb7;
 
 // SAFETY: the system's allocator does the work.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (calls, bytes) = COUNTS.get();
         COUNTS.set((calls + 1, bytes + layout.size()));
+        LIVE.set(LIVE.get() + layout.size() as isize);
         // SAFETY: as our caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        LIVE.set(LIVE.get() - layout.size() as isize);
+        // Byte by byte, as some may never have been written.
+        let is_secret = |i| {
+            // SAFETY: within the block.
+            unsafe { at.add(i).read_volatile() == SECRET }
+        };
+        let mut run = 0;
+        for i in 0..layout.size() {
+            run = if is_secret(i) { run + 1 } else { 0 };
+            if run == 8 {
+                FOUND.set(FOUND.get() + 1);
+                break;
+            }
+        }
         // SAFETY: as our caller promises.
         unsafe { System.dealloc(at, layout) }
     }
@@ -63,24 +85,33 @@ fn hasher_allocates_one_buffer_for_a_stream() {
         let lanes = kernel::detected().degree();
         let buffer = if lanes > 1 { (1, 32 * CHUNK_LEN) } else { (0, 0) };
         for piece in [1, 100, 2000] {
-            let one = allocated(|| {
-                let hasher = fed(Hasher::new(), 300_000, piece);
-                // A copy has no buffer before it needs one.
-                hasher.clone().finalize();
-                hasher.finalize_xof().fill(&mut [0; 100]);
-                hasher.to_state();
-                fed(hasher, 100_000, piece).reset();
-            });
-            assert_eq!(one, buffer, "{name}: by {piece}");
-            hasher = fed(hasher, 100_000, piece);
-            let again = allocated(|| {
-                hasher.reset();
-                for _ in 0..100_000 / piece {
-                    hasher.update(&[7; 2000][..piece]);
-                }
-            });
-            assert_eq!(again, (0, 0), "{name}: by {piece}, after reset");
-            hasher = Hasher::new();
+            let before = LIVE.get();
+            let live = || LIVE.get() - before;
+            let mut hasher = Hasher::new();
+            assert_eq!(
+                allocated(|| hasher = fed(Hasher::new(), 300_000, piece)),
+                buffer,
+                "{name}: by {piece}"
+            );
+            hasher.finalize();
+            assert!(live() <= 2048, "{name}: {} bytes after a digest", live());
+            hasher.finalize_xof().fill(&mut [0; 100]);
+            assert_eq!(live(), 0, "{name}: after the second digest");
+            assert_eq!(
+                allocated(|| hasher = fed(hasher.clone(), 100_000, piece)),
+                buffer,
+                "{name}: by {piece}"
+            );
+            let copy = hasher.clone();
+            assert_eq!(live(), 0, "{name}: after a clone");
+            assert_eq!(copy.finalize(), hasher.finalize());
+            assert_eq!(
+                allocated(|| hasher = fed(hasher.clone(), 100_000, piece)),
+                buffer,
+                "{name}: by {piece}"
+            );
+            hasher.reset();
+            assert_eq!(live(), 0, "{name}: after reset");
         }
         // A digest of an earlier input does not keep the next one from being gathered.
         let mut used = Hasher::new();
@@ -113,4 +144,50 @@ fn parts_hold_a_chunk_only_until_it_is_whole() {
     assert!(held(&parts) > input.len() / 2, "{} bytes", held(&parts));
     parts.compact();
     assert!(held(&parts) < 2000, "{} bytes", held(&parts));
+}
+
+/// What `f` frees with a secret in it.
+#[cfg(feature = "zeroize")]
+fn found(f: impl FnOnce()) -> usize {
+    FOUND.set(0);
+    f();
+    FOUND.get()
+}
+
+#[cfg(feature = "zeroize")]
+#[test]
+fn nothing_secret_is_in_freed_memory() {
+    use zeroize::Zeroize;
+    const INPUT: [u8; 100_000] = [SECRET; 100_000];
+    assert_eq!(found(|| drop(vec![SECRET; 100])), 1, "it finds what is there");
+    let fed = |piece| {
+        let mut hasher = Box::new(Hasher::new_keyed(&[SECRET; 32]));
+        INPUT.chunks(piece).for_each(|piece| _ = hasher.update(piece));
+        hasher
+    };
+    for piece in [100, 5000, INPUT.len()] {
+        for digests in 0..3 {
+            let mut hasher = fed(piece);
+            (0..digests).for_each(|_| _ = hasher.finalize());
+            assert_eq!(found(|| hasher.zeroize()), 0, "{piece}, {digests}: wiping");
+            assert_eq!(found(|| drop(hasher)), 0, "{piece}, {digests}: wiped");
+            let mut hasher = Box::new(*fed(piece));
+            assert_eq!(found(|| _ = hasher.reset()), 0, "{piece}, {digests}: reset");
+        }
+        let hasher = fed(piece);
+        assert_eq!(found(|| (0..3).for_each(|_| _ = hasher.finalize())), 0, "{piece}: digests");
+        let hasher = Hasher::new().update(&INPUT[..piece]).clone();
+        let hasher = INPUT.chunks(piece).fold(hasher, |mut all, piece| all.update(piece).clone());
+        assert_eq!(found(|| _ = hasher.without_buffer().finalize()), 0, "{piece}: without_buffer");
+    }
+    let read = || _ = Hasher::new().update_reader(&INPUT[..]).expect("it cannot fail");
+    assert_eq!(found(read), 0, "update_reader");
+    #[cfg(feature = "file")]
+    {
+        let path = std::env::temp_dir().join(format!("treewide-freed-{}", std::process::id()));
+        std::fs::write(&path, INPUT).expect("a file");
+        let hash = || _ = treewide::file::Options::new().hash(&path).expect("a file");
+        assert_eq!(found(hash), 0, "a file");
+        std::fs::remove_file(&path).expect("it is there");
+    }
 }

@@ -3,6 +3,9 @@
 mod common;
 mod reference;
 
+use std::sync::Barrier;
+use std::thread;
+
 use common::{Mode, Random, Tally, blake3_output, output, rounds, sample, with_every_kernel};
 use treewide::{CHUNK_LEN, Hasher};
 
@@ -230,6 +233,38 @@ fn output_reader_of_short_reads_against_the_reference() {
             reader.fill(&mut out);
             assert_eq!(out, expected, "reads of {len}, before {}", reader.position());
         }
+        tally.case();
+    }
+}
+
+/// What a digest changes behind a shared reference, from several threads at the same time.
+#[test]
+fn hasher_shared_by_threads() {
+    let mut tally = Tally::new("streams/shared by threads");
+    let mut random = Random::new(94);
+    let bytes = random.bytes(1 << 16);
+    for _ in 0..rounds(300) {
+        let len = random.length(bytes.len());
+        let piece = 1 + random.below(2000);
+        let expected = *blake3::hash(&bytes[..len]).as_bytes();
+        let mut hasher = treewide::Hasher::new();
+        bytes[..len].chunks(piece).for_each(|piece| _ = hasher.update(piece));
+        let start = Barrier::new(3);
+        thread::scope(|scope| {
+            for way in 0..3 {
+                let (hasher, start) = (&hasher, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    match way {
+                        0 => assert_eq!(hasher.finalize(), expected),
+                        1 => assert_eq!(hasher.clone().finalize(), expected),
+                        _ => assert_eq!(hasher.count(), len as u64),
+                    }
+                    assert_eq!(hasher.finalize_xof().clone().position(), 0);
+                    assert_eq!(hasher.finalize(), expected);
+                });
+            }
+        });
         tally.case();
     }
 }

@@ -159,30 +159,58 @@ impl<'a, const N: usize> Run<'_, 'a, N> {
 }
 
 struct Window<'w, 'a, const N: usize> {
-    /// The chaining values of the chunks, in the order in which they are hashed. (The slices are elsewhere: the compiler
-    /// would make them in one place and move them to another.)
-    inputs: &'w mut [&'a [u8]; N],
-    counters: [u64; N],
-    last: [u8; N],
-    cvs: [ChainingValue; N],
-    blobs: [Blob; N],
+    /// The chunks in the order in which they are hashed, and their chaining values.
+    inputs: &'w mut [&'a [u8]],
+    counters: &'w mut [u64],
+    last: &'w mut [u8],
+    cvs: &'w mut [ChainingValue],
+    blobs: &'w mut [Blob],
     pairs: Pairs,
 }
 
-impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
+/// The largest window on the stack: without optimisation each takes the stack twice.
+#[cfg(feature = "alloc")]
+const ON_STACK: usize = if cfg!(unoptimised) { 0 } else { WINDOWS[1] };
+
+/// Calls `f` with a window: on the stack if it is small, or if there is no heap.
+fn with_window<'a, const N: usize, T>(f: impl FnOnce(Window<'_, 'a, N>) -> T) -> T {
+    #[cfg(feature = "alloc")]
+    if N > ON_STACK {
+        return on_heap(f);
+    }
+    on_stack(f)
+}
+
+const NO_BLOB: Blob = Blob { first: 0, last: 0, nodes: 0 };
+
+#[inline(never)]
+fn on_stack<'a, const N: usize, T>(f: impl FnOnce(Window<'_, 'a, N>) -> T) -> T {
+    f(Window {
+        inputs: &mut [&[][..]; N],
+        counters: &mut [0; N],
+        last: &mut [0; N],
+        cvs: &mut [[0; 32]; N],
+        blobs: &mut [NO_BLOB; N],
+        pairs: Pairs::NONE,
+    })
+}
+
+#[cfg(feature = "alloc")]
+#[inline(never)]
+fn on_heap<'a, const N: usize, T>(f: impl FnOnce(Window<'_, 'a, N>) -> T) -> T {
+    f(Window {
+        inputs: &mut alloc::vec![&[][..]; N],
+        counters: &mut alloc::vec![0; N],
+        last: &mut alloc::vec![0; N],
+        cvs: &mut alloc::vec![[0; 32]; N],
+        blobs: &mut alloc::vec![NO_BLOB; N],
+        pairs: Pairs::NONE,
+    })
+}
+
+impl<'a, const N: usize> Window<'_, 'a, N> {
     /// The number of chunks that are hashed; the other places are for upcoming inputs.
     const CHUNKS: usize = if N > AHEAD { N - AHEAD } else { N };
-
-    fn new(inputs: &'w mut [&'a [u8]; N]) -> Self {
-        Self {
-            inputs,
-            counters: [0; N],
-            last: [0; N],
-            cvs: [[0; 32]; N],
-            blobs: [Blob { first: 0, last: 0, nodes: 0 }; N],
-            pairs: Pairs { cvs: [[0; 32]; 2 * PAIRS], to: [0; PAIRS], count: 0 },
-        }
-    }
 
     /// Plans as many blobs from the start of `range` as fit. With `open`, the last compression of a blob of one chunk is
     /// not done.
@@ -256,7 +284,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
 
     /// Hashes the chunks of the window and reduces its trees to two nodes each.
     fn hash(&mut self, kernel: Runnable, mode: &Mode, contents: &Contents) {
-        let own = Own::Each { counters: &self.counters, last: &self.last };
+        let own = Own::Each { counters: self.counters, last: self.last };
         let marks = Marks { each: mode.flags, first: CHUNK_START, own };
         let inputs = &self.inputs[..contents.named];
         kernel.lanes(inputs, marks, &mode.key, &mut self.cvs[..contents.chunks]);
@@ -289,7 +317,7 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
             let pairs = usize::from((end - from) / 2);
             if pairs >= ROW_OF_PAIRS {
                 let at = usize::from(from);
-                kernel.parents(&mut self.cvs, at, pairs, at, &mode.key, flags);
+                kernel.parents(self.cvs, at, pairs, at, &mode.key, flags);
             } else {
                 row = 1;
             }
@@ -306,13 +334,13 @@ impl<'w, 'a, const N: usize> Window<'w, 'a, N> {
                     let (left, right) = (usize::from(left), usize::from(right));
                     self.pairs.push(&self.cvs[left], &self.cvs[right], blob.first + pair);
                     if self.pairs.count == PAIRS {
-                        self.pairs.hash(kernel, mode, flags, &mut self.cvs);
+                        self.pairs.hash(kernel, mode, flags, self.cvs);
                     }
                 }
                 blob.rise(blob.first);
             }
         }
-        self.pairs.hash(kernel, mode, flags, &mut self.cvs);
+        self.pairs.hash(kernel, mode, flags, self.cvs);
     }
 }
 
@@ -324,6 +352,8 @@ struct Pairs {
 }
 
 impl Pairs {
+    const NONE: Self = Self { cvs: [[0; 32]; 2 * PAIRS], to: [0; PAIRS], count: 0 };
+
     #[inline(always)]
     fn push(&mut self, left: &ChainingValue, right: &ChainingValue, to: u16) {
         self.cvs[2 * self.count] = *left;
@@ -499,27 +529,27 @@ fn unequal<B: Blobs + ?Sized, P: Places, const N: usize>(
     mut range: Range<usize>,
     places: &mut P,
 ) -> usize {
-    let mut inputs = [&[][..]; N];
-    let mut window = Window::new(&mut inputs);
-    loop {
-        let contents = window.plan(blobs, &range, false);
-        window.hash(kernel, mode, &contents);
-        window.level(kernel, mode, &contents, ROOT, |nodes| nodes == 2);
-        for done in window.blobs[..contents.blobs].chunks(CALL) {
-            places.next(done.len(), |out| {
-                for ((blob, index), out) in done.iter().zip(range.clone()).zip(out) {
-                    *out = match blob.nodes {
-                        0 => tree::hash(kernel, blobs.get(index), mode),
-                        _ => window.cvs[usize::from(blob.first)],
-                    };
-                }
-            });
-            range.start += done.len();
+    with_window::<N, _>(|mut window| {
+        loop {
+            let contents = window.plan(blobs, &range, false);
+            window.hash(kernel, mode, &contents);
+            window.level(kernel, mode, &contents, ROOT, |nodes| nodes == 2);
+            for done in window.blobs[..contents.blobs].chunks(CALL) {
+                places.next(done.len(), |out| {
+                    for ((blob, index), out) in done.iter().zip(range.clone()).zip(out) {
+                        *out = match blob.nodes {
+                            0 => tree::hash(kernel, blobs.get(index), mode),
+                            _ => window.cvs[usize::from(blob.first)],
+                        };
+                    }
+                });
+                range.start += done.len();
+            }
+            if range.is_empty() || is_run(blobs, &range) {
+                return range.start;
+            }
         }
-        if range.is_empty() || is_run(blobs, &range) {
-            return range.start;
-        }
-    }
+    })
 }
 
 #[inline(never)]
@@ -530,30 +560,31 @@ fn roots_by<B: Blobs + ?Sized, const N: usize>(
     mut emit: impl FnMut(Node),
 ) {
     let kernel = running();
-    let mut inputs = [&[][..]; N];
-    let mut window = Window::new(&mut inputs);
-    while !range.is_empty() {
-        let contents = window.plan(blobs, &range, true);
-        window.hash(kernel, mode, &contents);
-        for (blob, index) in range.clone().take(contents.blobs).enumerate() {
-            let input = blobs.get(index);
-            let len = input.len();
-            let Blob { first, last, .. } = window.blobs[blob];
-            let (first, last) = (&window.cvs[usize::from(first)], &window.cvs[usize::from(last)]);
-            emit(if len <= BLOCK_LEN {
-                Node::chunk(kernel, input, 0, mode)
-            } else if len <= CHUNK_LEN {
-                let end = &input[(blocks(len) - 1) * BLOCK_LEN..];
-                let mut block = [0; BLOCK_LEN];
-                block[..end.len()].copy_from_slice(end);
-                let (cv, flags) = (words(first), mode.flags | CHUNK_END);
-                Node { cv, block, block_len: end.len() as u8, counter: 0, flags }
-            } else if len <= LONG * CHUNK_LEN {
-                Node::parent(first, last, mode)
-            } else {
-                tree::root(kernel, input, 0, mode)
-            });
+    with_window::<N, _>(|mut window| {
+        while !range.is_empty() {
+            let contents = window.plan(blobs, &range, true);
+            window.hash(kernel, mode, &contents);
+            for (blob, index) in range.clone().take(contents.blobs).enumerate() {
+                let input = blobs.get(index);
+                let len = input.len();
+                let Blob { first, last, .. } = window.blobs[blob];
+                let (first, last) =
+                    (&window.cvs[usize::from(first)], &window.cvs[usize::from(last)]);
+                emit(if len <= BLOCK_LEN {
+                    Node::chunk(kernel, input, 0, mode)
+                } else if len <= CHUNK_LEN {
+                    let end = &input[(blocks(len) - 1) * BLOCK_LEN..];
+                    let mut block = [0; BLOCK_LEN];
+                    block[..end.len()].copy_from_slice(end);
+                    let (cv, flags) = (words(first), mode.flags | CHUNK_END);
+                    Node { cv, block, block_len: end.len() as u8, counter: 0, flags }
+                } else if len <= LONG * CHUNK_LEN {
+                    Node::parent(first, last, mode)
+                } else {
+                    tree::root(kernel, input, 0, mode)
+                });
+            }
+            range.start += contents.blobs;
         }
-        range.start += contents.blobs;
-    }
+    })
 }

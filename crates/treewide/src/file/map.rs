@@ -21,6 +21,7 @@ use memmap2::{Mmap, MmapOptions};
 use super::error::ErrorKind;
 use super::hooks::Hooks;
 use super::read;
+use crate::buffer::Buffer;
 use crate::length;
 use crate::parallel::leaves::{self, Leaves, Sink};
 
@@ -104,7 +105,7 @@ const COPIED: usize = 1;
 
 struct Scratch<'a> {
     _guard: Guard<'a>,
-    buffer: Vec<u8>,
+    buffer: Buffer,
     /// When and how the current tile was begun, if it is measured, and what it takes to unmap it.
     begun: Option<(Instant, usize, Duration)>,
 }
@@ -127,7 +128,7 @@ impl<'m> Leaves for Tiles<'m> {
     type Error = ErrorKind;
 
     fn scratch(&self) -> Scratch<'m> {
-        Scratch { _guard: self.map.guard(), buffer: Vec::new(), begun: None }
+        Scratch { _guard: self.map.guard(), buffer: Buffer::default(), begun: None }
     }
 
     fn next<'a>(

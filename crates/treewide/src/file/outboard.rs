@@ -16,6 +16,7 @@ use super::error::{Error, ErrorKind};
 use super::opening::open_at_once;
 use super::options::Options;
 use super::report::Report;
+use crate::buffer::Buffer;
 use crate::hash::Hash;
 use crate::hasher::Hasher;
 use crate::length;
@@ -146,7 +147,7 @@ impl Options<'_> {
         let mut making = Making {
             out: Mutex::new(out),
             tops,
-            begun: Vec::new(),
+            begun: Buffer::default(),
             stop: &stop,
             error: Mutex::new(None),
         };
@@ -165,7 +166,7 @@ struct Making<'a, W: ?Sized> {
     out: Mutex<&'a mut W>,
     tops: Tops,
     /// The bytes of a tile that is not full.
-    begun: Vec<u8>,
+    begun: Buffer,
     /// Set after an error, so that nothing more is read.
     stop: &'a AtomicBool,
     error: Mutex<Option<IoError>>,

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::error::ErrorKind;
 use super::hooks::Hooks;
+use crate::buffer::Buffer;
 use crate::length;
 use crate::parallel::leaves::{self, Leaves, Sink};
 
@@ -55,7 +56,7 @@ pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, E
 }
 
 /// Makes `buffer` `len` bytes long.
-pub(super) fn grow(buffer: &mut Vec<u8>, len: usize) -> Result<(), ErrorKind> {
+pub(super) fn grow(buffer: &mut Buffer, len: usize) -> Result<(), ErrorKind> {
     let more = len.saturating_sub(buffer.len());
     buffer.try_reserve_exact(more).map_err(|_| no_memory(len))?;
     buffer.resize(len, 0);
@@ -63,15 +64,19 @@ pub(super) fn grow(buffer: &mut Vec<u8>, len: usize) -> Result<(), ErrorKind> {
 }
 
 /// `len` zeros, whose pages are not touched. `vec!` would end the program where there is no memory for them.
-fn zeros(len: usize) -> Result<Vec<u8>, ErrorKind> {
+fn zeros(len: usize) -> Result<Buffer, ErrorKind> {
     let layout = Layout::array::<u8>(len).map_err(|_| no_memory(len))?;
     if len == 0 {
-        return Ok(Vec::new());
+        return Ok(Buffer::default());
     }
     // SAFETY: `layout` is not empty. The memory is of the global allocator, has that layout and `len` bytes that are 0.
     unsafe {
         let start = alloc_zeroed(layout);
-        if start.is_null() { Err(no_memory(len)) } else { Ok(Vec::from_raw_parts(start, len, len)) }
+        if start.is_null() {
+            Err(no_memory(len))
+        } else {
+            Ok(Buffer(Vec::from_raw_parts(start, len, len)))
+        }
     }
 }
 
@@ -128,18 +133,18 @@ struct Stream<R> {
     left: u64,
     tiles: usize,
     /// The bytes of the last, short tile, once the stream has ended.
-    rest: Option<Vec<u8>>,
+    rest: Option<Buffer>,
 }
 
 impl<R: Read + Send> Leaves for InOrder<'_, R> {
-    type Scratch = Vec<u8>;
+    type Scratch = Buffer;
     type Error = ErrorKind;
 
-    fn scratch(&self) -> Vec<u8> {
-        Vec::new()
+    fn scratch(&self) -> Buffer {
+        Buffer::default()
     }
 
-    fn next<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
+    fn next<'a>(&'a self, buffer: &'a mut Buffer) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if stream.rest.is_some() || stream.tiles == self.most {
             return Ok(None);
@@ -155,7 +160,7 @@ impl<R: Read + Send> Leaves for InOrder<'_, R> {
             Ok(read) => read,
             Err(error) => {
                 // No thread may continue to read after an error.
-                stream.rest = Some(Vec::new());
+                stream.rest = Some(Buffer::default());
                 return Err(error);
             }
         };
@@ -224,14 +229,14 @@ struct Anywhere<'a> {
 }
 
 impl Leaves for Anywhere<'_> {
-    type Scratch = Vec<u8>;
+    type Scratch = Buffer;
     type Error = ErrorKind;
 
-    fn scratch(&self) -> Vec<u8> {
-        Vec::new()
+    fn scratch(&self) -> Buffer {
+        Buffer::default()
     }
 
-    fn next<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
+    fn next<'a>(&'a self, buffer: &'a mut Buffer) -> Result<Option<(usize, &'a [u8])>, ErrorKind> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         if turn >= self.tiles {
             return Ok(None);

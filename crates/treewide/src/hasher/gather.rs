@@ -6,13 +6,13 @@
 //! ```
 //!
 //! The buffer is allocated when a stream has passed [`FROM`] bytes and continues with a short piece. Without an allocator
-//! nothing is ever gathered.
+//! nothing is ever gathered. The first digest replaces the buffer by what the next one needs: the chaining values of the
+//! whole chunks, and the last chunk. Those are 2 KiB at most.
 
 #[cfg(feature = "alloc")]
-use alloc::vec::Vec;
-
+use crate::buffer::Buffer;
 use crate::kernel::Runnable;
-use crate::spec::CHUNK_LEN;
+use crate::spec::{CHUNK_LEN, ChainingValue};
 #[cfg(feature = "alloc")]
 use crate::tree::WIDE;
 
@@ -30,8 +30,9 @@ pub(super) const LEAST: usize = 16;
 /// The bytes behind the whole chunks. If there are any, no chunk is being filled.
 #[derive(Default)]
 pub(super) struct Gathered {
+    /// The bytes; once [packed](Gathered::pack) chaining values, the last chunk, and the number of chaining values.
     #[cfg(feature = "alloc")]
-    bytes: Vec<u8>,
+    bytes: Buffer,
 }
 
 #[cfg(feature = "alloc")]
@@ -62,8 +63,31 @@ impl Gathered {
         self.bytes.extend_from_slice(input);
     }
 
+    /// What was in it stays until it is freed.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
+    }
+
+    /// Replaces the buffer by the chaining values of its whole chunks, which are these, and the last chunk. Returns whether
+    /// there was memory for them.
+    pub(super) fn pack(&mut self, cvs: &[ChainingValue]) -> bool {
+        let last = &self.bytes[cvs.len() * CHUNK_LEN..];
+        let mut bytes = Buffer::default();
+        let is_packed = bytes.try_reserve_exact(32 * cvs.len() + last.len() + 1).is_ok();
+        if is_packed {
+            bytes.extend_from_slice(cvs.as_flattened());
+            bytes.extend_from_slice(last);
+            bytes.push(cvs.len() as u8);
+            *self = Self { bytes };
+        }
+        is_packed
+    }
+
+    /// What [`pack`](Self::pack) left.
+    pub(super) fn packed(&self) -> (&[ChainingValue], &[u8]) {
+        let (count, bytes) = self.bytes.split_last().expect("it is packed");
+        let (cvs, last) = bytes.split_at(32 * usize::from(*count));
+        (cvs.as_chunks().0, last)
     }
 }
 
@@ -85,39 +109,12 @@ impl Gathered {
     pub(super) fn push(&mut self, _: &[u8]) {}
 
     pub(super) fn clear(&mut self) {}
-}
 
-#[cfg(feature = "zeroize")]
-impl zeroize::Zeroize for Gathered {
-    /// Also wipes what was gathered before.
-    fn zeroize(&mut self) {
-        #[cfg(feature = "alloc")]
-        {
-            self.bytes.clear();
-            self.bytes.spare_capacity_mut().zeroize();
-        }
+    pub(super) fn pack(&mut self, _: &[ChainingValue]) -> bool {
+        false
     }
-}
 
-#[cfg(all(test, feature = "zeroize", feature = "std"))]
-mod tests {
-    use super::*;
-    use crate::kernel::running;
-    use zeroize::Zeroize;
-
-    #[test]
-    fn gathered_zeroize_reaches_what_was_hashed() {
-        let mut gathered = Gathered::default();
-        gathered.open(running());
-        let len = gathered.capacity().min(100);
-        gathered.push(&[7; 100][..len]);
-        gathered.clear();
-        gathered.push(&[8; 10][..len.min(10)]);
-        gathered.zeroize();
-        assert!(gathered.bytes().is_empty());
-        for byte in &mut gathered.bytes.spare_capacity_mut()[..len] {
-            // SAFETY: these bytes were written.
-            assert_eq!(unsafe { byte.assume_init() }, 0);
-        }
+    pub(super) fn packed(&self) -> (&[ChainingValue], &[u8]) {
+        (&[], &[])
     }
 }

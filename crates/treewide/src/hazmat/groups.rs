@@ -26,7 +26,7 @@ use crate::kernel::{Runnable, running};
 use crate::mode::Mode;
 use crate::spec::flags::CHUNK_END;
 use crate::spec::{CHUNK_LEN, ChainingValue};
-use crate::tree::{self, LEAF, WIDE};
+use crate::tree::{self, LEAF, MOST, WIDE};
 
 /// Returns the number of groups of an input of `len` bytes; 0 if it is empty.
 ///
@@ -66,10 +66,15 @@ pub fn fill(input: &[u8], offset: u64, chunks: usize, mode: Mode, out: &mut [Cha
     assert_eq!(out.len(), count(input.len(), chunks), "a place for each chaining value");
     let kernel = running();
     let mut counter = offset / CHUNK_LEN as u64;
+    if chunks > MOST {
+        for (group, cv) in input.chunks(len).zip(out) {
+            *cv = tree::root(kernel, group, counter, &mode).chaining_value(kernel);
+            counter += chunks as u64;
+        }
+        return;
+    }
     if chunks >= LEAF {
-        for (groups, cvs) in
-            input.chunks(len.saturating_mul(TOGETHER)).zip(out.chunks_mut(TOGETHER))
-        {
+        for (groups, cvs) in input.chunks(len * TOGETHER).zip(out.chunks_mut(TOGETHER)) {
             large(kernel, groups, counter, chunks, &mode, cvs);
             counter += (chunks * TOGETHER) as u64;
         }
@@ -142,7 +147,7 @@ fn leaf(
     count
 }
 
-/// [`fill`] for at most [`TOGETHER`] groups of at least [`LEAF`] chunks.
+/// [`fill`] for at most [`TOGETHER`] groups of [`LEAF`] to [`MOST`] chunks.
 fn large(
     kernel: Runnable,
     input: &[u8],

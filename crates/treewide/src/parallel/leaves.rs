@@ -138,7 +138,8 @@ impl Sink for Hasher {
     }
 
     fn next_chunk(&self) -> u64 {
-        self.subtrees.first_chunk + Self::count(self) / CHUNK_LEN as u64
+        let settled = self.settled();
+        settled.subtrees.first_chunk + settled.count() / CHUNK_LEN as u64
     }
 
     #[cfg(feature = "file")]
@@ -147,7 +148,7 @@ impl Sink for Hasher {
     }
 
     fn leaf(&self, counter: u64, leaf: &[u8], nodes: &mut [ChainingValue; WIDE]) {
-        tree::subtree(running(), leaf, counter, &self.subtrees.mode, nodes);
+        tree::subtree(running(), leaf, counter, &self.settled().subtrees.mode, nodes);
     }
 
     fn append(&mut self, nodes: &[ChainingValue], chunks: usize) {
