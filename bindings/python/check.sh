@@ -103,7 +103,7 @@ torch_into() {
         step "$venv/bin/python" tests/cuda_stand_ins.py "$1/torch/lib"
 }
 
-# Stores, engines and the simulation. A library that pip cannot install, its tests say as SKIPPED.
+# Stores, engines and rounds. A library that pip cannot install, its tests say as SKIPPED.
 scale() {
     step "$venv/bin/pip" install --quiet --requirement tests/scale/requirements.txt ||
         echo "SKIPPED: pip cannot install all of tests/scale/requirements.txt"

@@ -11,7 +11,9 @@ REPOSITORY = Path(__file__).parents[3]
 OPTIONAL = ("polars", "torch")
 
 
-@pytest.mark.parametrize(("document", "least"), [("README.md", 1), ("bindings/python/README.md", 15), ("docs/tensors.md", 1)])
+@pytest.mark.parametrize(
+    ("document", "least"), [("README.md", 1), ("bindings/python/README.md", 15), ("docs/tensors.md", 1)]
+)
 def test_the_examples_of_a_document_work(document, least, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     # The first examples of the package's own page need a model on a GPU.

@@ -2,7 +2,7 @@
 
 import time
 
-#: Seconds. Nothing that a test waits for takes as long, also where many programs share a slow machine. What does, hangs.
+#: Seconds. Nothing that a test waits for takes as long, also on a slow machine. What does, hangs.
 LIMIT = 600
 
 

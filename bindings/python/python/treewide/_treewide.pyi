@@ -2,9 +2,9 @@ import sys
 from builtins import bytes as _bytes
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import GenericAlias
-from typing import Any, Final, Literal, Protocol, TypeAlias, final, overload
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias, final, overload
 
-from typing_extensions import Self, TypeVar
+from typing_extensions import TypeVar
 
 from treewide._arguments import Buffer, Bytes, BytesDone, Evidence, FilesDone, Path, Verdict
 
@@ -484,7 +484,7 @@ class CheckFinding:
 
     - `ok`: it has the digest.
     - `failed`: it has not, or is wrong in another way.
-    - `unreadable`: it could not be read. So is a listed file that does not exist, without `ignore_missing`.
+    - `unreadable`: it could not be read, or does not exist, without `ignore_missing`.
     - `unverified`: there is no digest to verify it by, or no name to look for; or it is not a store.
     - `missing`: a listed file that does not exist, with `ignore_missing`; or an object that a store names and has not.
     - `skipped`: it is in the place of an object of a store, and cannot be checked.
@@ -906,9 +906,10 @@ def _manifest_update(
 ) -> Made:
     """Bring a manifest up to date, and read only what changed. What it covers stays as recorded.
 
-    `full` reads every file. A file whose content changed although no program wrote to it is `rot`, and one whose size and mtime stayed the same is `suspect`.
-    Both keep their digests, unless a glob of `accept_rot` matches them. Algorithms of the old index are carried on.
-    `also`, `outboards`, `min`, `resume`, `sync` and `progress` are those of `snapshot`.
+    `full` reads every file. A file whose content changed although no program wrote to it is `rot`, and one whose size
+    and mtime stayed the same is `suspect`. Both keep their digests, unless a glob of `accept_rot` matches them.
+    Algorithms of the old index are carried on. `also`, `outboards`, `min`, `resume`, `sync` and `progress` are those of
+    `snapshot`.
 
     Records that are dropped or replaced go to `X.b3.past`. Nothing is written if the index is damaged, unless
     `accept_damage`; or if more files are gone than `max_removed`, `"10%"` or `"1000"`, or most and none is as it was,

@@ -1,17 +1,20 @@
-"""A bucket in memory, and engines with faults for the driver of buckets."""
+"""A bucket in memory, and a map with faults."""
 
 import random
 from bisect import bisect_right
+from dataclasses import replace
 from functools import partial
+from secrets import token_hex
 
+import pytest
 from fake import Memory
 from treewide import digest
-from treewide._scale.buckets.bucket_driver import BucketDriver
-from treewide._scale.buckets.bucket_list import Bucket as BucketList, read_bucket, write_bucket
-from treewide._scale.buckets.list_files import read_list, write_list
-from treewide._scale.buckets.shards import Job
+from treewide._scale.buckets import bucket_command, keys_cover, shards, whole_objects
+from treewide._scale.buckets.bucket_list import read_bucket
+from treewide._scale.buckets.list_files import read_list
+from treewide._scale.cover import hash_all
 from treewide._scale.found import Found
-from treewide._scale.tasks import run
+from treewide._scale.reading import Retries
 
 ROOT = "mem://bucket/"
 
@@ -68,84 +71,76 @@ class Kept:
             raise FileNotFoundError(name)
         return self.files[name]
 
-
-class Records:
-    """A journal that survives its driver."""
-
-    def __init__(self):
-        self.entries = {}
-
-    def replay(self):
-        yield from self.entries.items()
-
-    def append(self, after, result):
-        self.entries[after] = result
-
-    def forget(self, after):
-        del self.entries[after]
+    def names(self, prefix):
+        yield from (it for it in sorted(self.files) if it.startswith(prefix))
 
 
-def job(**fields):
-    return Job(**{"root": ROOT, "output": "kept", "limit": 20, "small": 400, "large": 6000, **fields})
+@pytest.fixture
+def kept(monkeypatch):
+    """A folder in memory for lists, small groups, and `use`, which says what the bucket is."""
+    folder = Kept()
+    folder.source = None
+    small = partial(shards.BucketJob, small=400, large=6000)
+    small.of = shards.BucketJob.of
+    monkeypatch.setattr(bucket_command, "BucketJob", small)
+    monkeypatch.setattr(bucket_command, "_LIMIT", 16)
+    for module in (bucket_command, shards):
+        monkeypatch.setattr(module, "folder_of", lambda url, source: folder)
+    for module in ("buckets.bucket_command", "run"):
+        monkeypatch.setattr(f"treewide._scale.{module}.source_for", lambda url, option: folder.source)
+    for module in (whole_objects, shards):
+        monkeypatch.setattr(module, "Retries", partial(Retries, sleep=lambda seconds: None))
+    # Not brought to the disk each time, as hundreds of tasks end in a second here.
+    monkeypatch.setattr("treewide._scale.work._replace_file", lambda path, data: path.write_bytes(data))
+    monkeypatch.setattr("treewide._scale.cover._ROUNDS", 1000)
+    monkeypatch.setattr(keys_cover, "_ROUNDS", 1000)
+    return folder
 
 
-def run_with_faults(choice, source, job, *, old=None, old_large=(), chance=0.1, workers=4, kill=0.0):
-    """Run a driver to its end, with workers that die, results that come late, twice and in any order.
+class Killed(BaseException):
+    """The end of a driver."""
 
-    With `kill`, the driver also dies, and continues from its journal. Returns it, and the differences of its last life.
-    """
-    records = Records()
+
+def unreliable(choice, chance=0.0, kill=0.0):
+    """A map that loses tasks, does some twice, in any order, and breaks off; or whose driver is killed."""
+
+    def map(f, tasks):
+        tasks = choice.sample(tasks, len(tasks))
+        last = choice.randrange(len(tasks) + 1) if choice.random() < kill else None
+        for number, task in enumerate(tasks):
+            if number == last:
+                raise Killed
+            if choice.random() < chance:
+                # Sometimes with all others.
+                if choice.random() < 0.2:
+                    raise ConnectionResetError("the cluster is gone")
+                continue
+            result = f(task)
+            yield result
+            if choice.random() < chance:
+                yield result
+            if choice.random() < chance:
+                yield f(task)
+
+    return map
+
+
+def hashed(job, work, map, workers=3):
+    """Do a job to its end, over the deaths of its driver. Returns how it ended, its last rows, and deaths."""
+    deaths = 0
     while True:
-        now = [0.0]
-        told = []
-        driver = BucketDriver(
-            job,
-            old=old,
-            old_large=old_large,
-            journal=records,
-            told=told.append,
-            clock=partial(now.__getitem__, 0),
-            grace=10.0,
-        )
-        running, lives = [], choice.randrange(2, 25) if choice.random() < kill else None
-        while not driver.is_done:
-            if lives is not None and (lives := lives - 1) <= 0:
-                break
-            while len(running) < workers and (task := driver.next(workers)) is not None:
-                running.append(task)
-            if not running:
-                now[0] += 40.0
-                continue
-            task = running.pop(choice.randrange(len(running)))
-            if choice.random() < chance:
-                # It died; sometimes without a word.
-                if choice.random() < 0.7:
-                    driver.lose(task, "it died")
-                continue
-            result = run(task, source)
-            driver.take(result)
-            if choice.random() < chance:
-                driver.take(result)
-            if choice.random() < chance:
-                # It was dealt to others, and both come back.
-                driver.take(run(task, source))
-            now[0] += choice.random() * 5
-        else:
-            return driver, told
+        rows = []
+        try:
+            outcome = hash_all(replace(job, run=token_hex(8)), map, workers=workers, work=work, told=rows.append)
+        except Killed:
+            deaths += 1
+            continue
+        return outcome, [it for it in rows if "note" not in it], deaths
 
 
-def written(folder, driver, job):
-    """Write the list of lists, and return it as it is read."""
-    assert not driver.failures, driver.failures
-    large = write_list(folder, driver.large, "large")
-    bucket = BucketList(job.root, driver.all_ranges(), large, b"", job.skip, job.limit)
-    bucket = write_bucket(folder, bucket)
-    assert read_bucket(folder) == bucket
-    return bucket
-
-
-def contents(folder, bucket):
+def contents(folder):
     """Return all keys and their digests. Each is there once."""
+    bucket = read_bucket(folder)
     found = {}
     ranges = [(it.part, it.after, it.until) for it in bucket.ranges if it.part is not None]
     ranges += [(bucket.large, "", None)] if bucket.large else []

@@ -1,14 +1,25 @@
-"""A source that kills the first process which reads the middle of the object."""
+"""A store that kills the first process which reads the middle of an object, or of a bucket.
+
+deadly://FOLDER/one            an object
+deadly://FOLDER/of-keys/KEY    an object of a bucket
+"""
 
 import os
-from functools import partial
+from bisect import bisect_right
 from pathlib import Path
 
 from fake import pattern
+from treewide._scale.found import Found
 from treewide._scale.objects import Object
 from treewide._scale.reading import Reply
 
 SIZE = 2 << 20
+BUCKET = "/of-keys/"
+KEYS = [f"{it:04}" for it in range(600)]
+
+
+def data_of(key: str) -> bytes:
+    return pattern(int(key) + 1)
 
 
 def die_once(folder: str) -> None:
@@ -24,18 +35,23 @@ class Deadly:
     streams = 2
     piece = 16384
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def __reduce__(self):
-        return partial(Deadly, self.folder), ()
-
     def head(self, uri: str) -> Object:
-        return Object(uri, SIZE, '"1"')
+        _, separator, key = uri.partition(BUCKET)
+        return Object(uri, len(data_of(key)) if separator else SIZE, '"1"')
 
     def get(self, object: Object, start: int, stop: int) -> Reply:
-        Path(self.folder, f"worker-{os.getpid()}").touch()
-        if start >= SIZE // 2:
-            die_once(self.folder)
+        folder, separator, key = object.uri.removeprefix("deadly://").partition(BUCKET)
+        folder = folder if separator else folder.removesuffix("/one")
+        Path(folder, f"worker-{os.getpid()}").touch()
+        if start >= SIZE // 2 or (separator and int(key) >= 300):
+            die_once(folder)
         # All of it is made each time: a slow store.
-        return Reply(pattern(SIZE)[start:stop], start, SIZE, '"1"', None)
+        data = data_of(key) if separator else pattern(SIZE)
+        return Reply(data[start:stop], start, len(data), '"1"', None)
+
+    def pages(self, root: str, after: str, most: int | None = None):
+        at = bisect_right(KEYS, after)
+        while at < len(KEYS):
+            page = KEYS[at : at + (most or 100)]
+            yield [Found(it, int(it) + 1, '"1"', None, None) for it in page]
+            at += len(page)

@@ -1,10 +1,11 @@
 """A source that has objects in memory, and a fault for each request if a test wants one."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
-from treewide._scale.merge import Merge
+from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.objects import Object
-from treewide._scale.plan import Plan
+from treewide._scale.part import hash_pieces
 from treewide._scale.reading import Changed, Reply
 
 
@@ -13,23 +14,15 @@ def pattern(length: int) -> bytes:
     return (bytes(range(251)) * (length // 251 + 1))[:length]
 
 
-def plan(objects, *, workers=1, lease="auto"):
-    """All tasks at once."""
-    dealer = Plan(objects, lease=lease)
-    while (task := dealer.lease(workers)) is not None:
-        yield task
-
-
-def merge(objects, results):
-    """Bring results together; raises what is left open."""
-    merging = Merge(objects)
-    for it in results:
-        merging.take(it)
-    for dispute in merging.disputes():
-        raise dispute
-    for object in merging.awaited:
-        raise ValueError(f"{object.uri}: {merging.missing(object)} is missing")
-    return merging.outcomes
+def hash_objects(objects, source, *, workers=2, keeper=None):
+    """Hash objects of any source by threads, as `hash_all` does it for stores."""
+    options = {"group": keeper.group, "hashed": keeper.take} if keeper is not None else {}
+    cover = BytesCover(objects, **options)
+    with ThreadPoolExecutor(workers) as pool:
+        while tasks := cover.missing(workers):
+            for pieces in pool.map(lambda it: hash_pieces(it, source, 20.0), tasks):
+                cover.take(pieces, "here")
+    return cover.found
 
 
 class Memory:

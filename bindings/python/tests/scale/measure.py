@@ -16,19 +16,6 @@ from treewide import scale
 from treewide._scale.engines import ENGINES
 
 
-class Kept:
-    """An engine that is not closed after a run, as a cluster that is there already."""
-
-    def __init__(self, engine):
-        self.engine = engine
-
-    def __getattr__(self, name):
-        return getattr(self.engine, name)
-
-    def close(self):
-        pass
-
-
 def timed(call):
     began = time.perf_counter_ns()
     result = call()
@@ -48,25 +35,27 @@ def main(path, *names):
     if "--again" in names:
         names = [it for it in names if it != "--again"]
         read_again(path)
-    source = scale.source_of(path)
-    object = source.head(path)
+    size = os.stat(path).st_size
     treewide.hash_file(path)
     print(json.dumps({"about": f"treewide {treewide.__version__}, Python {sys.version.split()[0]}"}))
     for name in names or ("local", "processes", "ray"):
-        engine = Kept(ENGINES[name](source, 2))
-        scale.hash_objects([object], source, engine=engine)
-        samples = {"hash_file": [], f"scale, {name}": []}
-        own, other = samples.values()
-        for _ in range(7):
-            took, digest = timed(lambda: treewide.hash_file(path))
-            own.append(took)
-            took, outcomes = timed(lambda engine=engine: scale.hash_objects([object], source, engine=engine))
-            other.append(took)
-            assert outcomes[object].digest == digest
+        with ENGINES[name](2) as (map, workers):
+
+            def run(map=map, workers=workers):
+                return scale.hash_all(scale.Job("sum", urls=(path,)), map, workers=workers).digests[path]
+
+            run()
+            samples = {"hash_file": [], f"scale, {name}": []}
+            own, other = samples.values()
+            for _ in range(7):
+                took, digest = timed(lambda: treewide.hash_file(path))
+                own.append(took)
+                took, found = timed(run)
+                other.append(took)
+                assert found == digest
         for side, times in samples.items():
-            line = {"name": f"{object.size} B, {name}", "engine": side, "bytes": object.size, "samples": times}
+            line = {"name": f"{size} B, {name}", "engine": side, "bytes": size, "samples": times}
             print(json.dumps(line), flush=True)
-        engine.engine.close()
 
 
 if __name__ == "__main__":

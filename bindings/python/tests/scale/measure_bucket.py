@@ -1,30 +1,28 @@
 """Measures what a bucket needs: measure_bucket.py driver OBJECTS..., or measure_bucket.py run OBJECTS.
 
-`driver` answers each task of the driver at once, as if a worker had hashed 10,000 objects with keys of 60 characters,
-with a journal, and writes the list of lists. `run` lists and hashes objects of 100 bytes that a source in this process
-makes; lists are written to memory.
+`driver` takes results as if workers had hashed 100 groups of 8,192 objects each with keys of 60 characters, then
+writes the list of lists, and does an update in which each 100th object changed. `run` lists and hashes objects of 100
+bytes that a source in this process makes; lists are written to memory.
 """
 
 import os
 import resource
 import sys
-import tempfile
 import time
-from collections import Counter
+from itertools import pairwise
 
 from treewide import digest
-from treewide._scale.buckets.bucket_driver import BucketDriver
-from treewide._scale.buckets.bucket_journal import BucketJournal
 from treewide._scale.buckets.bucket_list import Bucket, write_bucket
-from treewide._scale.buckets.list_files import ListFile
-from treewide._scale.buckets.shards import Cut, Difference, Job, ShardResult
+from treewide._scale.buckets.keys_cover import KeysCover
+from treewide._scale.buckets.shards import BucketJob, hash_shard
 from treewide._scale.found import Found
 from treewide._scale.objects import Object
 from treewide._scale.reading import Reply
-from treewide._scale.tasks import run
+from treewide._scale.results import base85, seal, unseal
 
 ROOT = "made://bucket/"
-LIMIT = 10_000
+#: Objects of a list, and lists of a result.
+GROUP, LISTS = 8192, 100
 
 
 def key_of(number: int) -> str:
@@ -45,70 +43,39 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
-def list_of(bucket: BucketDriver) -> Bucket:
-    return Bucket(ROOT, bucket.all_ranges(), None, b"", None, LIMIT)
+def list_of(cover: KeysCover) -> Bucket:
+    return Bucket(ROOT, cover.all_ranges(), None, b"", None, GROUP)
 
 
 def driver(objects: int) -> None:
-    before = resident()
-    began = time.perf_counter()
-    # All keys have the same prefix, and are dealt from 1,000 ranges that workers found.
-    total, step = objects // LIMIT, max(1, objects // LIMIT // 1000)
-    key = lambda shard: f"data/year=2026/run-0123456789abcdef/{shard:08}-0123456789abcdef"
-    job, folder = Job(ROOT, output="kept"), Memory()
-    with tempfile.TemporaryDirectory() as place:
-        bucket = BucketDriver(job, journal=BucketJournal(f"{place}/journal", {}))
-        number = {"": 0}
-        tasks = 0
-        while not bucket.is_done:
-            task = bucket.next(500)
-            tasks += 1
-            if isinstance(task, Cut):
-                places = [key(it) for it in range(step, total, step)] if task.after == "" and task.until is None else []
-                number |= {it: (index + 1) * step for index, it in enumerate(places)}
-                bucket.take(ShardResult(task.number, task.after, cuts=places))
-                continue
-            shard = number.pop(task.after) + 1
-            reached = key(shard)
-            if task.until is not None and reached >= task.until:
-                reached = task.until
-            elif shard >= total:
-                reached = None
-            else:
-                number[reached] = shard
-            name = digest(task.after.encode()).hex()
-            part = ListFile(f"part-{name[:32]}", digest(name.encode()), LIMIT, LIMIT * 100)
-            result = ShardResult(task.number, reached, part=part, counts={"hashed": LIMIT}, objects_read=LIMIT)
-            bucket.take(result)
-        journal = os.path.getsize(f"{place}/journal")
-        done = resident()
-        old = write_bucket(folder, list_of(bucket))
-        say(f"{bucket.objects:,} objects, {tasks:,} tasks", before, done, began)
-        print(f"    journal {journal / 1e6:.1f} MB, list of lists and index {folder.bytes / 1e6:.1f} MB")
-        del bucket
-        update(old, before)
+    before, lists = resident(), max(1, objects // GROUP)
+    ends = [f"data/year=2026/run-0123456789abcdef/{it:08}-0123456789abcdef" for it in range(0, lists, LISTS)]
+    folder = Memory()
+    old = None
+    for changed in (0, GROUP // 100):
+        began, reported = time.perf_counter(), [0]
 
+        def count(difference, reported=reported):
+            reported[0] += 1
 
-def update(old: Bucket, before: int) -> None:
-    """The next run, in which each 100th object changed."""
-    began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as place:
-        job = Job(ROOT, output="kept", lists="kept", reads_all=False)
-        verdicts = Counter()
-        bucket = BucketDriver(
-            job, old=old, journal=BucketJournal(f"{place}/journal", {}), told=lambda it: verdicts.update([it.verdict])
-        )
-        while not bucket.is_done:
-            task = bucket.next(500)
-            differences = [Difference("changed", f"{task.after}{it}", "", bytes(32), bytes(32)) for it in range(100)]
-            result = ShardResult(task.number, task.until, part=task.old[0].part, differences=differences)
-            result.counts = {"same": LIMIT - 100, "changed": 100}
-            bucket.take(result)
-        journal = os.path.getsize(f"{place}/journal")
+        cover = KeysCover(BucketJob(ROOT, output="kept"), lambda after, until, count: [], old=old, reported=count)
+        assert cover.missing(100)
+        for after, until in pairwise(["", *ends[1:], None]):
+            groups = range(min(LISTS, lists))
+            parts = [[f"{after}{it:03}", digest(f"{after}{it}".encode())] for it in groups]
+            result = {
+                "status": "ok", "after": after, "until": until, "requests": 1, "unknown": 0, "doubt": None, "large": [],
+                "lists": [[last, [f"part-{it.hex()[:32]}", base85(it), GROUP, GROUP * 100]] for last, it in parts],
+                "counts": {"same": len(groups) * (GROUP - changed), "changed": len(groups) * changed},
+                "differences": [["changed", f"{after}{it}", "", "0" * 40, "0" * 40] for it in [*groups] * changed],
+                "objects_read": len(groups) * GROUP, "bytes_read": 0, "unread": {},
+            }  # fmt: skip
+            cover.take(unseal(seal(result)))
+        assert not cover.missing(100)
         done = resident()
-        write_bucket(Memory(), list_of(bucket))
-    say(f"update of {bucket.objects:,} objects, {verdicts['changed']:,} changed", before, done, began)
-    print(f"    journal {journal / 1e6:.1f} MB", flush=True)
+        old = write_bucket(folder, list_of(cover))
+        say(f"{sum(cover.counts.values()):,} objects, {reported[0]:,} changed", before, done, began)
+    print(f"    list of lists and index {folder.bytes / 2e6:.1f} MB", flush=True)
 
 
 def say(what: str, before: int, done: int, began: float) -> None:
@@ -144,15 +111,16 @@ def whole(objects: int) -> None:
     folder, source = Memory(), Made(objects)
     treewide._scale.buckets.shards.folder_of = lambda url, source: folder
     began, before = time.perf_counter(), resident()
-    bucket = BucketDriver(Job(ROOT, output="kept"))
-    while not bucket.is_done:
-        bucket.take(run(bucket.next(1), source))
+    cover = KeysCover(job := BucketJob(ROOT, output="kept"), lambda after, until, count: [])
+    while tasks := cover.missing(1):
+        for it in tasks:
+            cover.take(hash_shard(job, it.after, it.until, source, stop=it.stop, exact=it.exact, seconds=20))
     seconds = time.perf_counter() - began
-    write_bucket(folder, list_of(bucket))
+    write_bucket(folder, list_of(cover))
     print(
-        f"{bucket.objects:,} objects in {len(bucket.all_ranges()):,} parts: {seconds:.1f} s, "
-        f"{seconds / objects * 1e6:.1f} us an object; {(resident() - before) / 1e6:.1f} MB more than before, "
-        f"worker and driver together; {folder.bytes / objects:.0f} bytes of lists an object",
+        f"{objects:,} objects in {len(cover.all_ranges()):,} lists: {seconds:.1f} s, {seconds / objects * 1e6:.1f} us"
+        f" an object; {(resident() - before) / 1e6:.1f} MB more than before, worker and driver together; "
+        f"{folder.bytes / objects:.0f} bytes of lists an object",
         flush=True,
     )
 

@@ -1,4 +1,4 @@
-"""Buckets with workers that die, results that come late and twice, and drivers that are killed.
+"""Buckets with tasks that are lost, results that come twice and end early, and drivers that are killed.
 
 `scripts/slow.sh scale` runs 600 seeds: TREEWIDE_TEST_SCALE=40.
 """
@@ -6,59 +6,62 @@
 import os
 import random
 from collections import Counter
-from functools import partial
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from buckets import ROOT, Bucket, Kept, contents, expected, job, run_with_faults, some_data, some_keys, written
+from buckets import ROOT, Bucket, Kept, contents, expected, hashed, some_data, some_keys, unreliable
 from treewide import digest
+from treewide._scale.buckets import shards
 from treewide._scale.buckets.bucket_list import read_bucket
 from treewide._scale.buckets.keys import between, middle, successor
 from treewide._scale.buckets.list_files import Fact, is_unchanged, read_list, write_list
 from treewide._scale.buckets.listing import cuts, listed
+from treewide._scale.cover import hash_all
 from treewide._scale.found import Found
+from treewide._scale.job import Job
 from treewide._scale.lists import ListError
+from treewide._scale.objects import Object
 from treewide._scale.reading import Refused, Retries
+
+pytest_plugins = ["buckets"]
 
 SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
 
 
-@pytest.fixture
-def folder(monkeypatch):
-    kept = Kept()
-    monkeypatch.setattr("treewide._scale.buckets.shards.folder_of", lambda url, source: kept)
-    # So that small lists are joined as well.
-    monkeypatch.setattr("treewide._scale.buckets.bucket_driver._MANY", 5)
-    for module in ("whole_objects", "shards"):
-        monkeypatch.setattr(f"treewide._scale.buckets.{module}.Retries", partial(Retries, sleep=lambda seconds: None))
-    return kept
+SUM = Job("sum", urls=(ROOT,), recursive=True, output="kept", allow_empty=True, max_removed="100%")
+VERIFY = Job("verify", list="kept/bucket.b3")
+UPDATE = Job("update", list="kept/bucket.b3", allow_empty=True, max_removed="100%")
 
 
-def test_every_key_is_in_exactly_one_part(folder):
-    seeds = int(15 * SCALE)
-    lost = late = cut = killed = 0
+def test_one_bucket_has_one_list_and_every_key_is_in_it_once(kept, tmp_path, monkeypatch):
+    seeds, deaths = int(25 * SCALE), 0
     for seed in range(seeds):
         choice = random.Random(seed)
-        folder.files.clear()
-        keys = some_keys(choice, choice.choice((0, 1, 20, 40, 300)))
-        source = Bucket({it: some_data(choice) for it in keys})
-        run = partial(
-            run_with_faults,
-            choice,
-            chance=choice.choice((0.0, 0.1, 0.3)),
-            workers=choice.choice((1, 2, 5, 30)),
-            kill=choice.choice((0.0, 0.5)),
+        source = kept.source = Bucket(
+            {it: some_data(choice) for it in some_keys(choice, choice.choice((0, 1, 20, 300)))}
         )
-        driver, told = run(source, job())
-        assert not told and driver.counts.get("hashed", 0) == len(keys), seed
-        bucket = written(folder, driver, job())
-        assert contents(folder, bucket) == expected(source), seed
-        lost, late, killed = lost + driver.lost, late + driver.late, killed + (driver.resumed > 0)
-        cut += len(bucket.ranges) > 1 + len(keys) // 20
+        early = choice.choice((0.0, 0.3))
+        monkeypatch.setattr(shards._Work, "_is_over", lambda self, early=early, choice=choice: choice.random() < early)
+
+        def run(job, chance=0.2, kill=0.15, choice=choice):
+            some = unreliable(choice, choice.choice((0.0, chance)), choice.choice((0.0, kill)))
+            return hashed(job, tmp_path / "work", some, choice.choice((1, 2, 5, 30)))
+
+        tops = set()
+        for _ in range(3):
+            kept.files.clear()
+            outcome, rows, died = run(SUM)
+            deaths += died
+            assert not rows and outcome.counts.get("hashed", 0) == len(source.names()), seed
+            assert contents(kept) == expected(source), seed
+            tops.add(kept.files["bucket.b3"])
+            assert not (tmp_path / "work").exists()
+        assert len(tops) == 1, seed
 
         # Something changes. The next run reads only that.
         before = expected(source)
-        for key in choice.sample(keys, len(keys) // 5):
+        for key in choice.sample(sorted(before), len(before) // 5):
             del source.objects[ROOT + key]
         there = source.names()
         for key in choice.sample(there, len(there) // 5):
@@ -70,72 +73,86 @@ def test_every_key_is_in_exactly_one_part(folder):
         for key in before.keys() | now.keys():
             old, new = before.get(key), now.get(key)
             wanted["added" if old is None else "removed" if new is None else "same" if old == new else "changed"] += 1
-        for reads_all, output in ((True, None), (False, None), (False, "kept")):
-            own = job(reads_all=reads_all, output=output, lists="kept")
-            large = read_list(folder, bucket.large) if bucket.large else ()
-            driver, told = run(source, own, old=bucket, old_large=large)
-            assert driver.counts == {name: it for name, it in wanted.items() if it}, (seed, reads_all, output)
-            assert Counter(it.verdict for it in told) + Counter(same=wanted["same"]) == wanted, seed
-        bucket = written(folder, driver, own)
-        assert contents(folder, bucket) == now, seed
-        large = read_list(folder, bucket.large) if bucket.large else ()
+        for job in (VERIFY, replace(VERIFY, quick=True), UPDATE):
+            outcome, rows, _ = run(job)
+            assert outcome.counts == {name: it for name, it in wanted.items() if it}, (seed, job)
+            assert Counter(it["verdict"] for it in rows) + Counter(same=wanted["same"]) == wanted, seed
+        assert contents(kept) == now, seed
         source.requests = 0
-        driver, told = run_with_faults(choice, source, own, old=bucket, old_large=large, chance=0.0)
-        assert not told and source.requests == driver.objects_read == 0, seed
-        assert contents(folder, written(folder, driver, own)) == now, seed
-    assert lost and late and cut and killed
-    print(f"buckets: {seeds} cases; {lost} tasks lost, {late} late, {killed} drivers killed")
+        outcome, rows, _ = run(UPDATE, 0.0, 0.0)
+        assert not rows and source.requests == outcome.objects_read == 0, seed
+        # What was updated is what a new run finds.
+        updated = kept.files["bucket.b3"]
+        kept.files.clear()
+        run(SUM)
+        assert kept.files["bucket.b3"].count(b"\n") == updated.count(b"\n") and contents(kept) == now, seed
+    assert deaths
+    print(f"buckets: {seeds} cases; {deaths} drivers killed")
 
 
-def test_an_update_writes_only_what_changed(folder):
-    keys = [f"{it:04}" for it in range(400)]
-    source = Bucket({it: it.encode() for it in keys})
+def test_an_update_writes_only_what_changed_and_reads_no_list_back(kept, tmp_path):
+    source = kept.source = Bucket({f"{it:04}": str(it).encode() for it in range(400)})
     choice = random.Random(0)
-    driver, _ = run_with_faults(choice, source, job(), chance=0.0, workers=1)
-    bucket = written(folder, driver, job())
-    writes = folder.writes
+    hashed(SUM, tmp_path / "work", unreliable(choice))
+    top, writes = kept.files["bucket.b3"], kept.writes
+    hashed(UPDATE, tmp_path / "work", unreliable(choice))
+    assert kept.files["bucket.b3"] == top
     source.put("0111", b"other")
-    own = job(reads_all=False, lists="kept")
-    driver, told = run_with_faults(choice, source, own, old=bucket, chance=0.0)
-    assert [(it.verdict, it.key) for it in told] == [("changed", "0111")]
-    # The part and its facts.
-    assert folder.writes == writes + 2 and driver.objects_read == 1
+    writes = kept.writes
+    read = []
+    get = kept.get
+    kept.get = lambda name: read.append(name) or get(name)
+
+    def tracked(f, tasks):
+        yield from map(f, tasks)
+        read.clear()
+
+    outcome, rows, _ = hashed(UPDATE, tmp_path / "work", tracked)
+    assert [(it["verdict"], it["uri"]) for it in rows] == [("changed", f"{ROOT}0111")] and outcome.objects_read == 1
+    # README, the list and its facts, the index, and the list of lists.
+    assert kept.writes == writes + 5
+    # After the last task, no list.
+    assert not [it for it in read if it.startswith("part-")]
 
 
-def test_a_list_keeps_its_digest_if_nothing_changed(folder, monkeypatch):
-    source = Bucket({f"{it:04}": b"x" for it in range(400)})
-    choice = random.Random(0)
-    driver, _ = run_with_faults(choice, source, job(), chance=0.0)
-    bucket = written(folder, driver, job())
-    small = len(bucket.ranges)
-    own = job(reads_all=False, lists="kept")
-    monkeypatch.setattr("treewide._scale.buckets.bucket_driver._MANY", 1000)
-    driver, _ = run_with_faults(choice, source, own, old=bucket, chance=0.0)
-    assert written(folder, driver, own) == bucket
-    # Many that are small become fewer.
-    monkeypatch.setattr("treewide._scale.buckets.bucket_driver._MANY", 5)
-    few = job(reads_all=False, lists="kept", limit=100)
-    driver, _ = run_with_faults(choice, source, few, old=bucket, chance=0.0)
-    assert len(written(folder, driver, few).ranges) <= 8 < small
+def test_a_new_object_changes_one_list(kept, tmp_path):
+    source = kept.source = Bucket({f"{it:04}": b"x" for it in range(400)})
+    hashed(SUM, tmp_path / "work", unreliable(random.Random(0)))
+    before = set(kept.files["bucket.b3"].splitlines())
+    source.put("0123a", b"y")
+    kept.files.clear()
+    hashed(SUM, tmp_path / "work", unreliable(random.Random(1)), 9)
+    after = set(kept.files["bucket.b3"].splitlines())
+    # One more if the new key begins a group; and the index.
+    assert len(before) > 10 and len(before - after) == 2 and len(after - before) <= 3
 
 
-def test_rot_is_told_apart_from_a_change(folder, monkeypatch):
-    source = Bucket({"a": b"1", "b": b"2", "c": b"3"})
-    monkeypatch.setattr(Bucket, "head", lambda self, uri: Memory_head(self, uri))
-    choice = random.Random(0)
-    driver, _ = run_with_faults(choice, source, job(), chance=0.0)
-    bucket = written(folder, driver, job())
-    before = contents(folder, bucket)
+def test_long_stretches_without_a_boundary_are_cut(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "_begins_group", lambda key, limit: False)
+    kept.source = Bucket({f"{it:04}": b"x" for it in range(400)})
+    tops = set()
+    for workers in (1, 3, 20):
+        kept.files.clear()
+        hashed(SUM, tmp_path / "work", unreliable(random.Random(workers), 0.2), workers)
+        tops.add(kept.files["bucket.b3"])
+    # 16 of 8 groups each.
+    assert len(tops) == 1 and tops.pop().count(b"part-") == 4
+
+
+def test_rot_is_told_apart_from_a_change(kept, tmp_path, monkeypatch):
+    source = kept.source = Bucket({"a": b"1", "b": b"2", "c": b"3"})
+    monkeypatch.setattr(Bucket, "head", always_the_same)
+    hashed(SUM, tmp_path / "work", unreliable(random.Random(0)))
+    before = contents(kept)
     source.put("b", b"!")
-    own = job(lists="kept")
-    driver, told = run_with_faults(choice, source, own, old=bucket, chance=0.0)
-    assert [(it.verdict, it.key) for it in told] == [("rot", "b")]
-    assert contents(folder, written(folder, driver, own)) == before, "it keeps its digest"
+    outcome, rows, _ = hashed(VERIFY, tmp_path / "work", unreliable(random.Random(0)))
+    assert [(it["verdict"], it["uri"]) for it in rows] == [("rot", f"{ROOT}b")] and outcome.exit == 1
+    # A new list does not replace it.
+    outcome, _, _ = hashed(SUM, tmp_path / "work", unreliable(random.Random(0)))
+    assert outcome.exit == 3 and "another digest of mem://bucket/b" in outcome.why and contents(kept) == before
 
 
-def Memory_head(self, uri):
-    from treewide._scale.objects import Object
-
+def always_the_same(self, uri):
     if uri not in self.objects:
         raise FileNotFoundError(uri)
     return Object(uri, len(self.objects[uri]), '"always"')
@@ -216,35 +233,39 @@ def test_a_listing_that_is_not_in_order_is_refused():
         list(listed(source, ROOT, "", None, Retries()))
 
 
-def test_a_listing_that_changes_while_it_is_listed(folder):
-    choice = random.Random(1)
-    source = Bucket({f"{it:03}": b"x" for it in range(200)})
-    stays = {f"{it:03}" for it in range(0, 200, 2)}
+def test_a_bucket_that_changes_while_it_is_listed(kept, tmp_path):
+    for seed in range(int(20 * SCALE)):
+        choice = random.Random(seed)
+        source = kept.source = Bucket({f"{it:03}": b"x" for it in range(200)})
+        stays = {f"{it:03}" for it in range(0, 200, 2)}
 
-    def change(number):
-        key = f"{choice.randrange(100) * 2 + 1:03}"
-        if choice.random() < 0.5:
-            source.objects.pop(ROOT + key, None)
-        else:
-            source.put(key, b"y" * number)
+        def change(number, choice=choice, source=source):
+            key = f"{choice.randrange(100) * 2 + 1:03}"
+            if choice.random() < 0.5:
+                source.objects.pop(ROOT + key, None)
+            else:
+                source.put(key, b"y" * number)
 
-    source.before = change
-    driver, _ = run_with_faults(choice, source, job(), chance=0.1)
-    found = contents(folder, written(folder, driver, job()))
-    assert stays <= found.keys()
+        source.before = change
+        kept.files.clear()
+        hashed(SUM, tmp_path / "work", unreliable(choice, 0.1), choice.choice((1, 3, 9)))
+        # Each lasting key is in exactly one list.
+        assert stays <= contents(kept).keys(), seed
 
 
-def test_a_range_that_cannot_be_done_is_said_and_nothing_is_written(folder):
-    source = Bucket({f"{it:03}": b"x" for it in range(100)})
+def test_a_range_that_cannot_be_done_is_said_and_nothing_is_written(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr("treewide._scale.buckets.keys_cover._ROUNDS", 3)
+    source = kept.source = Bucket({f"{it:03}": b"x" for it in range(100)})
 
-    def pages(root, after, most=None):
-        if after >= "050":
+    def fail(number):
+        if number > 9:
             raise ConnectionResetError("reset")
-        yield from Bucket.pages(source, root, after, most)
 
-    source.pages = pages
-    driver, _ = run_with_faults(random.Random(0), source, job(), chance=0.0)
-    assert driver.failures and "the keys after" in driver.failures[0] and "reset" in driver.failures[0]
+    source.before = fail
+    rows = []
+    outcome = hash_all(SUM, unreliable(random.Random(0)), workers=1, work=tmp_path / "work", told=rows.append)
+    assert outcome.exit == 3 and "bucket.b3" not in kept.files and (tmp_path / "work").exists()
+    assert "the keys after" in rows[0]["note"] and "reset" in rows[0]["note"]
 
 
 def found_of(key, **fields):
@@ -301,18 +322,18 @@ def test_facts_are_kept_and_what_is_damaged_is_not_believed():
         read_list(folder, part)
 
 
-def test_a_list_of_lists_has_no_gaps(folder):
-    choice = random.Random(0)
-    source = Bucket({f"{it:03}": b"x" for it in range(100)})
-    driver, _ = run_with_faults(choice, source, job(), chance=0.0)
-    bucket = written(folder, driver, job())
+def test_a_list_of_lists_has_no_gaps(kept, tmp_path):
+    kept.source = Bucket({f"{it:03}": b"x" for it in range(100)})
+    hashed(SUM, tmp_path / "work", unreliable(random.Random(0)))
+    folder, bucket = kept, read_bucket(kept)
     index = next(it for it in folder.files if it.startswith("index-"))
     good, top = folder.files[index], folder.files["bucket.b3"]
     lines = good.split(b"\n")
     for bad, words in (
-        ([lines[0], *lines[2:]], "is not the index of its list"),
-        ([*lines[:-2], b""], "is not the index of its list"),
-        ([lines[0].replace(b'"version": 1', b'"version": 2'), *lines[1:]], "of version 2"),
+        ([lines[0], *lines[2:]], "has a gap after"),
+        ([*lines[:-2], b""], "does not reach the last key"),
+        ([lines[0], lines[1].replace(b'"part-', b'"large-'), *lines[2:]], "is not the index of its list"),
+        ([lines[0].replace(b'"version": 2', b'"version": 3'), *lines[1:]], "of version 3"),
         ([b"junk", *lines[1:]], "is damaged"),
         ([*lines[:-2], lines[-2].replace(b'"until": null', b'"until": "zz"'), b""], "does not reach the last key"),
         ([*lines[:2], lines[2].replace(b'"after": "', b'"after": "0'), *lines[3:]], "has a gap after"),

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from treewide import digest
 from treewide._scale.buckets.bucket_command import _below
-from treewide._scale.buckets.bucket_driver import BucketDriver
 from treewide._scale.buckets.bucket_list import Bucket, Range, read_bucket, write_bucket
 from treewide._scale.buckets.list_files import read_list
 from treewide._scale.buckets.sinks import folder_of
-from treewide._scale.engines.futures import threads
-from treewide._scale.engines.loop import drive
+from treewide._scale.cover import Cover
 from treewide._scale.lists import ListError
-from treewide._scale.program import _command, _parser, main
+from treewide._scale.program import job_of, main, parsed
+from treewide._scale.run import run as run_task
 from treewide._scale.sources.files import Files
+from treewide._scale.work import Work, usual_place
 from waiting import LIMIT, wait_for
 
 
@@ -56,13 +56,13 @@ WANTED = {it: digest(it.encode()) for it in ("1", "2", "sub/3")}
 def test_a_run_goes_on_only_from_lists_that_are_still_there(command):
     args = ["sum", "-r", "data", "-o", "out"]
     # A run that dies before it writes the list of lists.
-    killed = _command(_parser().parse_args(args))
-    journal = killed._journal()
-    drive(BucketDriver(killed.job, journal=journal), threads(killed.source, 1))
-    journal.close()
+    killed = Cover(job_of(parsed(args)))
+    work = Work(usual_place(killed.key), killed.key)
+    for task in killed.missing(1):
+        work.keep(run_task(task))
     kept = Path("kept")
     shutil.copytree("out", kept)
-    shutil.copy(killed.journal_path, "journal")
+    shutil.copytree(work.path, "results")
     shutil.rmtree("out")
     done = command(*args)
     assert done.returncode == 0 and "earlier run" not in done.stderr, done.stderr
@@ -70,7 +70,7 @@ def test_a_run_goes_on_only_from_lists_that_are_still_there(command):
     # And it does, if they are.
     shutil.rmtree("out")
     kept.rename("out")
-    shutil.copy("journal", killed.journal_path)
+    shutil.copytree("results", work.path)
     done = command(*args)
     assert done.returncode == 0 and "3 objects were done by an earlier run" in done.stderr
     assert digests("out") == WANTED
@@ -78,7 +78,7 @@ def test_a_run_goes_on_only_from_lists_that_are_still_there(command):
 
 def test_a_run_goes_on_only_in_its_own_folder_and_store(command, monkeypatch):
     def what(*args):
-        return _command(_parser().parse_args(["sum", "-r", "s3://bucket/", "-o", "out", *args]))._what()
+        return job_of(parsed(["sum", "-r", "s3://bucket/", "-o", "out", *args])).key()
 
     first = what()
     assert first == what() and first != what("--option", "endpoint=http://127.0.0.1:1")
@@ -218,7 +218,7 @@ def test_counts_name_what_is_wrong_with_them(command):
 
 def test_an_interrupt_before_the_first_task_has_no_traceback(command, monkeypatch):
     program = "import sys; from treewide._scale import program\ndef stop(*args): raise KeyboardInterrupt\n"
-    program += "program._command = stop; sys.exit(program.main(sys.argv[1:]))"
+    program += "program.job_of = stop; sys.exit(program.main(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", program, "sum", "data/1"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "treewide: interrupted\n")
 

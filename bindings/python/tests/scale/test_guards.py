@@ -14,16 +14,16 @@ from fake import pattern
 from proxy import proxy_of
 from treewide import digest
 from treewide._scale import lists
-from treewide._scale.buckets.bucket_driver import BucketDriver
-from treewide._scale.engines.futures import threads
-from treewide._scale.engines.loop import drive
-from treewide._scale.program import _command, _parser
+from treewide._scale.cover import Cover
+from treewide._scale.program import job_of, main, parsed
 from treewide._scale.reading import Refused, Retries, cause_of, head
+from treewide._scale.run import run
 from treewide._scale.sources import source_of
 from treewide._scale.sources.boto import Boto
 from treewide._scale.sources.obstore import Obstore
 from treewide._scale.sources.web import Web
 from treewide._scale.temporary import temporary_name
+from treewide._scale.work import Work, usual_place
 
 pytest_plugins = ["server"]
 
@@ -50,10 +50,10 @@ def test_verify_takes_nothing_from_another_run(command, tmp_path):
     Path("a").write_bytes(pattern(3_000_000))
     Path("b").write_bytes(b"b")
     assert command("sum", "a", "b", "-o", "list").returncode == 0
-    # It cannot write outboards, so its journal stays.
+    # It cannot write outboards, so its folder stays.
     Path("in the way").write_text("")
     assert command("sum", "a", "b", "--outboards=in the way/x").returncode == 3
-    assert list(tmp_path.glob("cache/treewide/scale/*.journal"))
+    assert list(tmp_path.glob("cache/treewide/scale/*/*.result"))
     done = command("verify", "-l", "list", "--json")
     assert last(done)["evidence"] == {"read": 2} and last(done)["bytes_read"] == 3_000_001
 
@@ -70,11 +70,11 @@ def test_update_names_what_it_did_not_read(command):
 
 def a_killed_verify(*args):
     """Do what a `verify` of a bucket does, up to the moment before it ends."""
-    killed = _command(_parser().parse_args(["verify", "-l", "out", *args]))
-    journal = killed._journal()
-    drive(BucketDriver(killed.job, old=killed.old, journal=journal), threads(killed.source, 1))
-    journal.close()
-    return killed.journal_path
+    killed = Cover(job_of(parsed(["verify", "-l", "out", *args])))
+    work = Work(usual_place(killed.key), killed.key)
+    for task in killed.missing(1):
+        work.keep(run(task))
+    return work.path
 
 
 @pytest.fixture
@@ -105,7 +105,8 @@ def test_a_verify_of_a_bucket_that_was_killed_lists_again(hashed):
 def test_a_journal_that_is_old_does_not_count(hashed):
     path = a_killed_verify()
     month = time.time() - 29 * 24 * 3600
-    os.utime(path, (month, month))
+    for it in path.glob("*.result"):
+        os.utime(it, (month, month))
     done = hashed("verify", "-l", "out", "--json")
     assert "29 days ago" in done.stderr and last(done)["evidence"] == {"read": 3}
 
@@ -165,8 +166,7 @@ def test_rot_is_said_only_after_a_second_reading(hashed, monkeypatch):
         return found, next(answers, data) if object.uri == "data/b" else data
 
     monkeypatch.setattr(whole_objects.WholeObjects, "_whole", flips)
-    options = _parser().parse_args(["verify", "-l", "out", "--workers", "1"])
-    assert _command(options).run() == 0
+    assert main(["verify", "-l", "out", "--workers", "1"]) == 0
 
 
 # ---- Lists that must not become worse ------------------------------------------------------------
@@ -495,6 +495,10 @@ def test_the_contents_of_a_bucket_have_one_digest(command):
     for at in range(60):
         Path("data", f"{at:03}").write_bytes(b"%d" % at)
     text = "".join(f"{digest(b'%d' % at).hex()}  {at:03}\n" for at in range(60)).encode()
+    # The digest of the digests of all lists. There is one.
+    contents = digest(f"{digest(text).hex()}\n".encode()).hex()
     for workers in (1, 3):
         done = command("sum", "-r", "data", "-o", f"out{workers}", "--workers", workers, "--json")
-        assert last(done)["contents"] == digest(text).hex()
+        assert last(done)["contents"] == contents
+        assert contents == digest(Path(f"out{workers}/bucket.b3").read_bytes()[:64] + b"\n").hex()
+    assert Path("out1/bucket.b3").read_bytes() == Path("out3/bucket.b3").read_bytes()

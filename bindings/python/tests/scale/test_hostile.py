@@ -1,31 +1,19 @@
-"""The hostile cases of the design that no other test has: D2 with a server that really ignores If-Match, D10, D14, D17,
-D18 and D19.
-
-The others: D1, D3 to D6 in `test_stores` (If-Match, removed, truncate, shorten, whole, shift), D7 and D9 in
-`test_merge` (a third host decides, results of something else), D11 in `test_work` and `test_outboards` (0, 1, 1024 and
-1025 bytes, leases of one chunk), D13 in `test_scale_program` (a run that was killed). D16 is about listings.
-"""
+"""Hostile cases that no other test has: a server that really ignores If-Match, clocks, throttling, ETags."""
 
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 import pytest
-from fake import Memory, merge, pattern, plan
+from fake import Memory, hash_objects, pattern
 from proxy import proxy_of
 from treewide import digest
-from treewide._scale.engines import hash_objects
-from treewide._scale.engines.futures import Futures
-from treewide._scale.engines.loop import drive
-from treewide._scale.object_driver import Driver
 from treewide._scale.objects import Object, is_settled
+from treewide._scale.part import hash_part, merge
 from treewide._scale.program import main
 from treewide._scale.reading import Retries
 from treewide._scale.sources.obstore import Obstore
-from treewide._scale.tasks import run
 
 pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -40,7 +28,7 @@ class Small(Obstore):
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr("treewide._scale.tasks.Retries", partial(Retries, base=0.001))
+    monkeypatch.setattr("treewide._scale.part.Retries", partial(Retries, base=0.001))
 
 
 def outcome(source, object):
@@ -88,53 +76,10 @@ def test_d2_a_server_that_ignores_if_match_never_gives_a_mixture(s3s):
 def test_d10_a_gap_at_the_end_is_noticed():
     source = Memory({"mem://a": DATA})
     object = source.head("mem://a")
-    tasks = list(plan([object], lease=65536))
-    results = [run(it, source) for it in tasks]
-    with pytest.raises(ValueError, match=r"^mem://a: \[\(262144, 300000\)\] is missing"):
-        merge([object], results[:-1])
-    # Workers that say all is fine, and leave out the last chunk of each lease.
-    driver = Driver([object], lease=65536)
-    for task in [driver.next(1) for _ in tasks]:
-        short = run(replace(task, stop=(task.stop - 1) // 1024 * 1024), source)
-        driver.take(replace(short, task=task))
-    assert not driver.is_done and driver.left == 4 * 1024 + 300_000 % 1024
-    while not driver.is_done:
-        driver.take(run(driver.next(1), source))
-    assert driver.outcomes[object].digest == digest(DATA)
-
-
-# ---- D14: all workers but one are gone ------------------------------------------------------------
-
-
-class Dwindling(Futures):
-    """Eight workers. All but the first stop for ever in the middle, and nothing reports it."""
-
-    def __init__(self, source):
-        super().__init__(source, lambda: ThreadPoolExecutor(1), 8)
-        self.submitted = 0
-        self.running: dict[Future, bool] = {}
-
-    def workers(self):
-        return 8 if self.submitted < 20 else 1
-
-    def slots(self):
-        # What hangs still counts as under way.
-        return 8
-
-    def submit(self, task):
-        self.submitted += 1
-        return Future() if 12 <= self.submitted < 19 else super().submit(task)
-
-
-def test_d14_one_worker_of_eight_finishes_alone():
-    source = Memory({"mem://a": DATA})
-    object = source.head("mem://a")
-    # A clock that runs a hundred times as fast, as leases are late after seconds.
-    driver = Driver([object], lease=8192, clock=lambda: 100 * time.monotonic())
-    engine = Dwindling(source)
-    drive(driver, engine)
-    assert driver.outcomes[object].digest == digest(DATA)
-    assert driver.late == 7 and engine.submitted == 37 + 7
+    results = [hash_part(object, at, min(at + 65536, len(DATA)), source=source) for at in range(0, len(DATA), 65536)]
+    assert merge(reversed(results)) == digest(DATA)
+    with pytest.raises(ValueError, match=r"262144\.\.300000"):
+        merge(results[:-1])
 
 
 # ---- D17: clocks ----------------------------------------------------------------------------------

@@ -72,9 +72,9 @@ def test_outboards_next_to_objects_of_a_store(store, command, tmp_path):
     ]
 
     code, out, _ = command("verify", url, "--expect", HASH, "--range", "1M..+1", "--range", "5M..")
-    assert (code, out) == (0, "1 object: 1 same; 1.0 MB read, and 512 B of outboards\n")
+    assert (code, out) == (0, "1 object: 1 same; 1.00 MiB read, and 512 B of outboards\n")
     code, out, _ = command("verify", "-l", "list", "--range", "..100")
-    assert (code, out) == (0, "2 objects: 2 same; 2.1 MB read, and 192 B of outboards\n")
+    assert (code, out) == (0, "2 objects: 2 same; 2.00 MiB read, and 192 B of outboards\n")
 
     # A byte of the object is another one: of the groups without it, all are right.
     store.put("ob/data", DATA[: 2 * MIB + 5] + b"!" + DATA[2 * MIB + 6 :])
@@ -128,19 +128,19 @@ def test_outboards_in_a_folder_by_digest(store, command, tmp_path):
     assert sorted(it.name for it in (tmp_path / "made" / "here").iterdir()) == [f"{HASH}.obao6"]
     for name in (f"s3://bucket/folder/{HASH}.obao6", outboard):
         code, out, _ = command("verify", path, "--expect", HASH, "--range", "100..200", "--outboard", name)
-        assert code == 0 and "65.5 kB read" in out
+        assert code == 0 and "64.00 KiB read" in out
     # Outboards of usual groups are found by their folder.
     assert command("sum", path, "-o", "list", "--outboards", "s3://bucket/folder")[0] == 0
     code, out, _ = command("verify", "-l", "list", "--range", "100..200", "--outboard", "s3://bucket/folder")
-    assert code == 0 and "1.0 MB read" in out
+    assert code == 0 and "1.00 MiB read" in out
     # And where they are, the list says.
     code, out, _ = command("verify", "-l", "list", "--range", "100..200")
-    assert code == 0 and "1.0 MB read" in out
+    assert code == 0 and "1.00 MiB read" in out
     assert command("update", "-l", "list")[0] == 0
     assert lists.read("list")[str(path)].outboard == f"s3://bucket/folder/{HASH}.obao10"
     assert command("sum", path, "-o", "list", "--group", 65536, f"--outboards={tmp_path / 'made'}")[0] == 0
     code, out, _ = command("verify", "-l", "list", "--range", "100..200")
-    assert code == 0 and "65.5 kB read" in out
+    assert code == 0 and "64.00 KiB read" in out
     # What did not change is not read, and what did has its outboard.
     path.write_bytes(DATA[::-1])
     code, out, _ = command("update", "-l", "list", "--outboards")

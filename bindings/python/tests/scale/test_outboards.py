@@ -4,17 +4,14 @@ import random
 
 import pytest
 import treewide.outboard
-from fake import Memory, pattern
+from fake import Memory, hash_objects, pattern
 from treewide import digest
-from treewide._scale.engines import hash_objects
-from treewide._scale.object_driver import Driver
-from treewide._scale.object_journal import Journal
+from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.objects import Object
 from treewide._scale.outboards import Outboards, group_of, named_group, place_of
 from treewide._scale.ranges import RangeError, range_of
 from treewide._scale.reading import Changed, Retries, cut
 from treewide._scale.sources import source_of
-from treewide._scale.tasks import Result, Task, run
 from treewide._scale.verified import NoOutboard, Verified, read_verified
 from treewide._treewide import Parts
 from treewide.outboard import Damage, DamageError
@@ -36,12 +33,12 @@ def made(tmp_path, data, group):
     return pairs.read_bytes()
 
 
-def stored(data, group=4 * K, **options):
+def stored(data, group=4 * K):
     """A store with an object and its outboard, which `hash_objects` wrote."""
     source = Memory({URI: data})
     outboards = Outboards(source, group=group)
     object = source.head(URI)
-    outcome = hash_objects([object], source, workers=2, keeper=outboards, **options)[object]
+    outcome = hash_objects([object], source, workers=2, keeper=outboards)[object]
     places, failures = outboards.end()
     assert outcome.digest == digest(data) and not failures
     source.asked.clear()
@@ -51,13 +48,13 @@ def stored(data, group=4 * K, **options):
 @pytest.mark.parametrize("length", [0, 1, 1024, 4096, 4097, 8192, 99_999, 300_000])
 def test_an_outboard_is_that_of_the_data(tmp_path, length):
     data = pattern(length)
-    for group, lease in ((K, "auto"), (4 * K, "auto"), (4 * K, K), (16 * K, 8 * K), (64 * K, "auto")):
-        source, object, place = stored(data, group, lease=lease)
+    for group in (K, 4 * K, 16 * K, 64 * K):
+        source, object, place = stored(data, group)
         if length <= group:
             assert place is None, "it would be empty"
         else:
             assert place == f"mem://a.obao{(group // K).bit_length() - 1}"
-            assert source.objects[place] == made(tmp_path, data, group), (group, lease)
+            assert source.objects[place] == made(tmp_path, data, group), group
         verified = Verified(source, object, digest(data), place_of(URI, length, b"", group=group))
         assert list(verified.damage()) == [] and verified.read(0, length + 5) == data
 
@@ -74,84 +71,16 @@ def test_sizes_for_objects_of_every_length():
     for group in (1000, 512, 1 << 27):
         with pytest.raises(ValueError, match=f"and not {group}"):
             Outboards(Memory({}), group=group)
-    # Results stay below 64 KiB: leases are shorter, and fewer bytes are one part.
+    # Results stay below 64 KiB: tasks are shorter, and fewer bytes are one part.
     size = 1 << 44
     for group, longest in ((None, 16 << 30), (MIB, 1 << 30)):
         object = Object("mem://large", size, '"1"')
-        task = Driver([object], keeper=Outboards(Memory({}), group=group)).next(1)
+        ((task,), *_) = BytesCover([object], group=Outboards(Memory({}), group=group).group).missing(1)
         assert (task.stop - task.start, task.group) == (longest, group or 16 * MIB)
     parts = Parts(size, object=object.identity)
     for at in range(0, 1 << 30, MIB):
         parts.push(at, at + MIB, bytes(32))
     assert len(parts.to_bytes()) < 65536
-
-
-def test_outboards_survive_faults_disputes_and_another_order(tmp_path):
-    data, choice = pattern(300_000), random.Random(5)
-    source = Memory({URI: data})
-    object = source.head(URI)
-    outboards = Outboards(source, group=4 * K)
-    driver = Driver([object], lease=32 * K, keeper=outboards)
-    tasks = [driver.next(3) for _ in range(5)]
-    results = [it.run(source, name=str(index)) for index, it in enumerate(tasks)]
-    # A liar for the same bytes, before and after.
-    wrong = Memory({URI: data[:40_000] + b"!" + data[40_001:]})
-    wrong.head = source.head
-    lie = tasks[1].run(wrong, name="liar")
-    for it in choice.sample([*results, lie, lie], 7):
-        driver.take(it)
-    asked = 0
-    while not driver.is_done:
-        task = driver.next(3)
-        asked += bool(task.avoid)
-        assert task.group == 4 * K
-        driver.take(task.run(source, name="third"))
-    places, _ = outboards.end()
-    assert asked and source.objects[places[object]] == made(tmp_path, data, 4 * K)
-
-
-def test_a_journal_without_groups_is_hashed_again(tmp_path):
-    data = pattern(300_000)
-    source = Memory({URI: data})
-    object = source.head(URI)
-    journal = Journal(tmp_path / "journal")
-    driver = Driver([object], lease=32 * K, journal=journal)
-    for _ in range(3):
-        driver.take(run(driver.next(1), source))
-    journal.close()
-    for resumed in (0, 64 * K):
-        journal = Journal(tmp_path / "journal")
-        outboards = Outboards(source, group=4 * K)
-        driver = Driver([object], lease=32 * K, journal=journal, keeper=outboards)
-        assert driver.resumed == resumed and journal.dropped == 3
-        for _ in range(2):
-            driver.take(run(driver.next(1), source))
-        journal.close()
-    # Of one that is complete, the outboard is made without reading.
-    journal = Journal(tmp_path / "journal")
-    outboards = Outboards(source, group=4 * K)
-    hash_objects([object], source, journal=journal, keeper=outboards)
-    outboards.end()
-    journal.close()
-    del source.objects[f"{URI}.obao2"]
-    source.asked.clear()
-    outboards = Outboards(source, group=4 * K)
-    hash_objects([object], source, journal=Journal(tmp_path / "journal"), keeper=outboards)
-    outboards.end()
-    assert source.objects[f"{URI}.obao2"] == made(tmp_path, data, 4 * K) and source.asked == []
-
-
-def test_workers_that_do_not_know_groups_are_named():
-    data = pattern(100_000)
-    source = Memory({URI: data})
-    object = source.head(URI)
-    driver = Driver([object], keeper=Outboards(source, group=4 * K))
-    while not driver.is_done:
-        task = driver.next(1)
-        old = run(Task(object, task.start, task.stop), source)
-        driver.take(Result(task, "ok", old.parts, "old"))
-    text = driver.outcomes[object].detail
-    assert "mem://a: old did not hash for an outboard: 0..65536 is one part" in text
 
 
 def test_an_outboard_that_cannot_be_written_is_a_failure():
@@ -219,9 +148,7 @@ def test_a_range_reads_its_groups_and_few_pairs():
     verified = Verified(source, object, digest(data), place)
     verified.read(2000 * K, 2000 * K + 1)
     assert verified.bytes_read == K and verified.bytes_of_outboard <= 12 * (64 + 4096)
-    assert (
-        sum(high - low for low, high in treewide._treewide._outboard_places(10**13, MIB, 5, 6)[1]) <= 24 * 4160
-    )
+    assert sum(high - low for low, high in treewide._treewide._outboard_places(10**13, MIB, 5, 6)[1]) <= 24 * 4160
 
 
 def test_outboards_of_files_are_read(tmp_path):

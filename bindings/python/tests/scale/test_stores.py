@@ -4,16 +4,15 @@ import os
 from functools import partial
 
 import pytest
-from fake import pattern
+from fake import hash_objects, pattern
 from proxy import FAULTS, proxy_of
 from treewide import digest
-from treewide._scale.buckets.bucket_driver import BucketDriver
+from treewide._scale.buckets.bucket_list import read_bucket
 from treewide._scale.buckets.list_files import read_list
-from treewide._scale.buckets.shards import Job
 from treewide._scale.buckets.sinks import folder_of
-from treewide._scale.engines import ENGINES, hash_objects
-from treewide._scale.engines.futures import threads
-from treewide._scale.engines.loop import drive
+from treewide._scale.cover import hash_all
+from treewide._scale.engines import ENGINES
+from treewide._scale.job import Job
 from treewide._scale.objects import Object
 from treewide._scale.reading import Refused, Retries
 from treewide._scale.sources import source_of
@@ -39,7 +38,7 @@ class Small(Obstore):
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    for module in ("tasks", "buckets.whole_objects", "buckets.shards"):
+    for module in ("part", "buckets.whole_objects", "buckets.shards"):
         monkeypatch.setattr(f"treewide._scale.{module}.Retries", partial(Retries, base=0.001))
 
 
@@ -231,23 +230,22 @@ def test_libraries_that_are_missing_are_named(monkeypatch):
         (lambda: source.head("s3://b/k"), "boto3"),
         (lambda: source_of("gs://b/k").head("gs://b/k"), "obstore"),
         (lambda: source_of("memory://a").head("memory://a"), "fsspec"),
-        (lambda: ENGINES["ray"](source, 2), "ray"),
-        (lambda: ENGINES["dask"](source, 2), "distributed"),
-        (lambda: ENGINES["spark"](source, 2), "pyspark"),
+        (lambda: ENGINES["ray"](2).__enter__(), "ray"),
+        (lambda: ENGINES["dask"](2).__enter__(), "distributed"),
+        (lambda: ENGINES["spark"](2).__enter__(), "pyspark"),
     ):
         with pytest.raises(ModuleNotFoundError, match=rf"^{package} is not installed: pip install {package}, or"):
             call()
 
 
-def lists_of(source, root, output):
+def lists_of(source, root, output, option=None):
     """Hash a bucket by two workers, and return what is in its lists."""
-    job, told = Job(root, output=output, limit=20), []
-    driver = BucketDriver(job, told=told.append)
-    drive(driver, threads(source, 2))
-    assert not told and not driver.failures, (told, driver.failures)
+    told = []
+    job = Job("sum", urls=(root,), recursive=True, output=output, option=option or {})
+    outcome = hash_all(job, workers=2, told=told.append)
+    assert not told and outcome.exit == 0, (told, outcome)
     folder = folder_of(output, source)
-    parts = [it for it in driver.all_ranges() if it.part is not None]
-    return {it.key: it.digest for at in parts for it in read_list(folder, at.part, at.after, at.until)}
+    return {it.key: it.digest for part in read_bucket(folder).parts() for it in read_list(folder, part)}
 
 
 def test_other_stores_are_listed_by_obstore(s3, monkeypatch):
@@ -260,13 +258,12 @@ def test_other_stores_are_listed_by_obstore(s3, monkeypatch):
     monkeypatch.setattr("treewide._scale.sources.obstore._PAGE", 7)
     source = Small(**s3.options)
     assert [len(it) for it in source.pages("s3://obstore/below/", "2/10-ü")] == [7, 2]
-    found = lists_of(source, "s3://obstore/below/", "s3://obstore/lists")
+    found = lists_of(source, "s3://obstore/below/", "s3://obstore/lists", s3.options)
     assert found == {key: digest(content) for key, content in data.items()}
     # Keys that it cannot name are not dropped silently.
     s3.client.put_object(Bucket="obstore", Key="below/a//b", Body=b"")
-    driver = BucketDriver(Job("s3://obstore/below/"))
-    drive(driver, threads(source, 2))
-    assert "a//b" in driver.failures[0]
+    with pytest.raises(OSError, match="a//b"):
+        hash_all(Job("update", list="s3://obstore/lists/bucket.b3", option=s3.options), workers=2)
 
 
 def test_fsspec_lists_and_keeps_lists():

@@ -1,7 +1,5 @@
 """`python -m treewide scale` for objects that are named one by one."""
 
-import argparse
-import json
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -11,87 +9,164 @@ from typing import Any
 
 from treewide._arguments import expected_bytes
 from treewide._scale import lists
-from treewide._scale.buckets.sinks import scheme_of
-from treewide._scale.console import UsageError, drive_shown, print_line, say
-from treewide._scale.engines import ENGINES
-from treewide._scale.journal_file import journal_place
-from treewide._scale.merge import Outcome
-from treewide._scale.object_driver import Driver
-from treewide._scale.object_journal import Journal
+from treewide._scale.bytes_cover import BytesCover, Hashed
+from treewide._scale.console import UsageError
+from treewide._scale.job import Job, source_for
 from treewide._scale.objects import Object, is_settled
 from treewide._scale.outboards import Outboards, is_outboard, named_group
-from treewide._scale.outputs import check_list, check_outboards
+from treewide._scale.outcome import Outcome, Row
+from treewide._scale.outputs import Limit, check_list, check_outboards
 from treewide._scale.progress import bytes_text, objects_text
-from treewide._scale.ranges import Found, print_found, verify_ranges
+from treewide._scale.ranges import Found, verify_ranges
 from treewide._scale.reading import Retries, head
-from treewide._scale.sources import STORES, Store, source_of, url_of
-from treewide._scale.sources.files import path_of
-from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, judge, reason, summary
-from treewide._treewide import hexdigest
+from treewide._scale.run import pieces_task
+from treewide._scale.sources import STORES, Store, path_of, scheme_of, source_of, url_of
+from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, judge, reason, tally
 
-__all__ = ["ObjectCommand"]
+__all__ = ["ObjectCovering", "check_names", "check_ranges"]
 
 _FINE, _DIFFERS, _UNKNOWN = 0, 1, 3
 _HEADS = 16
 
 
-class ObjectCommand:
-    """A command for objects that are named one by one."""
+class ObjectCovering:
+    """Knows objects that are named one by one: what results cover, and how they compare with their list."""
 
-    def __init__(self, options: argparse.Namespace, store: dict[str, Any]) -> None:
-        """Look at what the command names. `store` has the options of the store."""
-        self.options, self.store = options, store
-        self.command: str = options.command
+    def __init__(self, job: Job, told: Callable[[Row], object]) -> None:
+        """Look at what the job names, and at each object."""
+        self.job, self._told = job, told
         #: Verdicts with which the run ends with 1.
-        self.wrong = {"verify": DIFFERENT, "update": KEPT, "sum": frozenset[str]()}[self.command]
+        self.wrong = {"verify": DIFFERENT, "update": KEPT, "sum": frozenset[str]()}[job.command]
         self.began = time.time()
-        options.urls = [url_of(it) for it in options.urls]
-        self.entries = self._entries()
-        self.urls = list(dict.fromkeys(options.urls or self.entries))
+        named = [url_of(it) for it in job.urls]
+        self.entries = self._entries(named)
+        self.urls = list(dict.fromkeys(named or self.entries))
         if not self.urls:
             raise UsageError("there is nothing to hash: name a URL, or a list that is not empty")
-        self._check_names()
+        check_names(named)
         schemes = set(map(scheme_of, self.urls))
         if len(schemes) > 1:
             names = " and ".join(sorted(schemes))
             raise UsageError(f"URLs of {names} cannot be mixed; run the command once for each")
-        self.source: Store = source_of(self.urls[0], **store)
-        if self.command == "verify":
-            self._check_ranges()
-        self.end_journal: Callable[[], object] = lambda: None
+        self.source: Store = source_for(self.urls[0], job.option)
+        self.key = job.key(self.entries.digest)
         #: What cannot be looked at.
         self.lost: dict[str, Exception] = {}
         self.outboards = self._outboards()
         #: Where outboards are, and which could not be written.
         self.places: dict[Object, str] = {}
         self.unwritten: dict[Object, Exception] = {}
-        #: Objects that an earlier run read, at least in part; and bytes that this one read.
-        self.resumed: set[Object] = set()
+        #: Objects that this run did not read, or not all of; and bytes that this one read.
+        self.unread: set[Object] = set()
         self.bytes_read = 0
         #: Why the run ends with 3, apart from verdicts.
         self.causes: list[str] = []
-        if self.entries.damage and not getattr(options, "accept_damage", False):
+        if self.entries.damage and not job.accept_damage:
             self.causes.append(f"{self.entries.damage}, so that rot cannot be distinguished from a change")
+        if job.output is not None:
+            check_list(job.output, self.urls)
+        if self.outboards is not None and not job.outboards:
+            check_outboards(self.urls)
+        self.objects = self._heads()
+        kept = {it for it in self.objects if self._is_unchanged(it)}
+        self.unread |= kept
+        self.found = {it: Hashed(it, "hashed", self.entries[it.uri].digest) for it in kept}
+        group, hashed = (self.outboards.group, self.outboards.take) if self.outboards is not None else (None, None)
+        options: Any = {"group": group, "hashed": hashed} if group is not None else {}
+        self.cover = BytesCover((it for it in self.objects if it not in kept), **options)
+        #: Objects that are read a second time, as a bit may have flipped on the way.
+        self.again: list[Object] | None = None
 
-    def _check_names(self) -> None:
-        for url in self.options.urls:
-            bucket, _, key = url.partition("://")[2].partition("/")
-            is_bucket = scheme_of(url) in STORES and not key
-            if is_bucket or (scheme_of(url) == "file" and os.path.isdir(path_of(url))):
-                what = f"a bucket{'' if bucket else ' without a name'}" if is_bucket else "a directory"
-                raise UsageError(f"{url}: this is {what}: use -r to hash all that is in it, and -o for the lists")
+    def _entries(self, named: list[str]) -> lists.Entries:
+        options = self.job
+        if options.command == "sum":
+            return lists.Entries()
+        wanted = options.expect
+        if (options.list is None) == (wanted is None):
+            raise UsageError("name the list, or the digest of one URL with --expect")
+        if wanted is None:
+            entries = lists.read(options.list or "")
+            unknown = [it for it in named if it not in entries]
+            if unknown and options.command == "verify":
+                raise UsageError(f"{unknown[0]} is not in {options.list}")
+            return entries
+        if len(named) != 1:
+            raise UsageError("--expect is the digest of one URL: name one")
+        try:
+            digest = expected_bytes(wanted)
+        except ValueError as error:
+            raise UsageError(f"--expect {wanted}: {error}") from None
+        entries = lists.Entries({named[0]: lists.Entry(named[0], digest)})
+        entries.digest = digest
+        return entries
 
-    def _check_ranges(self) -> None:
-        options = self.options
-        if options.outboard is not None and not options.range:
-            raise UsageError("--outboard is for --range: without it everything is read, and no outboard is needed")
-        if options.outboard is not None and is_outboard(options.outboard):
-            if len(self.urls) > 1:
-                raise UsageError(f"{options.outboard} is the outboard of one URL: name one, or a folder of outboards")
-            try:
-                named_group(options.outboard)
-            except ValueError as error:
-                raise UsageError(str(error)) from None
+    # ---- Which objects there are, and which to read ----------------------------------------------
+
+    def earlier(self, results: list[Callable[[], Row]]) -> str | None:
+        """Take parts of an earlier run, of objects that are still the same."""
+        for read in results:
+            result = read()
+            self.cover.take(result.get("pieces", ()), result["host"], is_earlier=True)
+        self.unread |= self.cover.resumed
+        return f"{bytes_text(self.cover.resumed_bytes)} were hashed by an earlier run" if self.cover.resumed else None
+
+    def missing(self, workers: int) -> list[Row]:
+        """Return tasks for the bytes that no result covers; then for objects that seem to have rotted, once more."""
+        while True:
+            if tasks := self.cover.missing(workers):
+                return [pieces_task(it) for it in tasks]
+            self.bytes_read += self.cover.done - self.cover.resumed_bytes
+            if self.again is not None:
+                self._compare_readings()
+                return []
+            self.found |= self.cover.found
+            self.again = [self.found[it].object for it in self.objects if self._judge(it).verdict in KEPT]
+            self.cover = BytesCover(self.again)
+
+    def _compare_readings(self) -> None:
+        for object, now in self.cover.found.items():
+            if now.digest not in (None, self.found[object].digest):
+                text = "two readings differ: check the memory of this machine, and the way to the store"
+                self._told({"note": f"{object.uri}: {text}"})
+            self.found[object] = now
+            self.unread.discard(object)
+        self.cover = BytesCover(())
+
+    def take(self, result: Row) -> None:
+        """Take the pieces of a result."""
+        self.cover.take(result["pieces"], result["host"])
+
+    def progress(self) -> tuple[int, int | None, str]:
+        """Return the bytes that are done and left."""
+        return self.cover.done, self.cover.left, ""
+
+    def end(self) -> Outcome:
+        """Judge, write the list, and count."""
+        if self.again is None or self.cover.left:
+            raise ValueError(f"not all bytes are covered: {bytes_text(self.cover.left)} are missing")
+        if self.outboards is not None:
+            self.places, self.unwritten = self.outboards.end()
+            for error in self.unwritten.values():
+                self._told({"note": str(error)})
+        found = {it.uri: self.found[it] for it in self.objects}
+        judged = self._judged(found)
+        self._write(judged, found)
+        return self._outcome(judged, found)
+
+    def ranges(self, ranges: list[tuple[int, int | None]], outboard: str | None) -> tuple[list[Found], Outcome]:
+        """Verify ranges by outboards, on this machine. Returns what became of each object."""
+        check_ranges(self.urls, ranges, outboard)
+        known = (entry.outboard for url in self.urls if (entry := self.entries[url]).outboard is not None)
+        pairs = self._source_of_outboards(outboard or next(known, None))
+        found = list(verify_ranges(self.objects, self.entries, ranges, self.source, pairs, outboard))
+        for url, it in self._judged({}, only=self.lost).items():
+            found.append(Found(url, it.verdict, it.detail))
+        counts: dict[str, int] = {}
+        for each in found:
+            counts[each.verdict] = counts.get(each.verdict, 0) + 1
+        code = self._code(counts)
+        why = reason(counts, self.wrong, self.causes) if code else ""
+        return found, Outcome(code, counts, {}, 0, 0, self.causes, why=why)
 
     def _source_of_outboards(self, place: str | None) -> Store:
         """Return what reads and writes outboards there."""
@@ -99,78 +174,14 @@ class ObjectCommand:
             return self.source
         return source_of(place)
 
-    def _entries(self) -> lists.Entries:
-        options = self.options
-        if options.command == "sum":
-            return lists.Entries()
-        wanted = getattr(options, "expect", None)
-        if (options.list is None) == (wanted is None):
-            raise UsageError("name the list, or the digest of one URL with --expect")
-        if wanted is None:
-            entries = lists.read(options.list)
-            unknown = [it for it in options.urls if it not in entries]
-            if unknown and options.command == "verify":
-                raise UsageError(f"{unknown[0]} is not in {options.list}")
-            return entries
-        if len(options.urls) != 1:
-            raise UsageError("--expect is the digest of one URL: name one")
-        try:
-            digest = expected_bytes(wanted)
-        except ValueError as error:
-            raise UsageError(f"--expect {wanted}: {error}") from None
-        entries = lists.Entries({options.urls[0]: lists.Entry(options.urls[0], digest)})
-        entries.digest = digest
-        return entries
-
-    # ---- Which objects there are, and which to read ----------------------------------------------
-
-    def run(self) -> int:
-        """Run it. Returns the exit code."""
-        path = getattr(self.options, "output", None)
-        if path is not None:
-            check_list(path, self.urls)
-        if self.outboards is not None and not self.options.outboards:
-            check_outboards(self.urls)
-        objects = self._heads()
-        if self.command == "verify" and self.options.range:
-            return self._verify_ranges(objects)
-        kept = {it for it in objects if self._is_unchanged(it)}
-        outcomes = self._hash([it for it in objects if it not in kept])
-        for object in kept:
-            outcomes[object] = Outcome(object, "hashed", self.entries[object.uri].digest)
-        self.resumed |= kept
-        found = {it.uri: outcomes[it] for it in objects}
-        judged = self._judged(found)
-        self._read_again(judged, found)
-        self._write(judged, found)
-        # Not before: a list that cannot be written is written by the same command, which reads nothing again.
-        self.end_journal()
-        return self._tell(judged, found)
-
-    def _verify_ranges(self, objects: list[Object]) -> int:
-        options = self.options
-        known = (entry.outboard for url in self.urls if (entry := self.entries[url]).outboard is not None)
-        pairs = self._source_of_outboards(options.outboard or next(known, None))
-        found = list(verify_ranges(objects, self.entries, options.range, self.source, pairs, options.outboard))
-        for url, it in self._judged({}, only=self.lost).items():
-            found.append(Found(url, it.verdict, it.detail))
-        counts: dict[str, int] = {}
-        for each in found:
-            counts[each.verdict] = counts.get(each.verdict, 0) + 1
-        code = self._code(counts)
-        for line in print_found(found, is_json=options.json, code=code):
-            print_line(line)
-        self._say_why(code, counts)
-        return code
-
     def _outboards(self) -> Outboards | None:
-        folder = getattr(self.options, "outboards", None)
+        folder = self.job.outboards
         if folder is None:
-            if getattr(self.options, "group", None) is not None:
+            if self.job.group is not None:
                 raise UsageError("--group is for --outboards: name both")
             return None
         try:
-            return Outboards(self._source_of_outboards(folder), folder or None, group=self.options.group)
+            return Outboards(self._source_of_outboards(folder), folder or None, group=self.job.group)
         except ValueError as error:
             raise UsageError(str(error)) from None
 
@@ -180,9 +191,11 @@ class ObjectCommand:
             for url, found in zip(self.urls, pool.map(self._head, self.urls), strict=True):
                 if isinstance(found, ModuleNotFoundError):
                     raise found
+                if isinstance(found, FileNotFoundError) and url.endswith("/"):
+                    found = FileNotFoundError(f"{found}; -r hashes all that is below it, with -o for the lists")
                 if isinstance(found, Exception):
                     self.lost[url] = found
-                elif not found.is_pinned and not self.options.unpinned:
+                elif not found.is_pinned and not self.job.unpinned:
                     text = f"{url}: the store says neither ETag nor version, so that a change would not be noticed; "
                     self.lost[url] = OSError(text + "read it with --unpinned if no program writes to it")
                 else:
@@ -198,73 +211,11 @@ class ObjectCommand:
     def _is_unchanged(self, object: Object) -> bool:
         entry = self.entries.get(object.uri)
         is_known = entry is not None and entry.is_settled and entry.object == object
-        return self.command == "update" and object.is_pinned and is_known
-
-    def _hash(self, objects: list[Object]) -> dict[Object, Outcome]:
-        if not objects:
-            return {}
-        options = self.options
-        run = self._run()
-        path = journal_place(hexdigest(json.dumps(run).encode(), length=16) + ".journal")
-        if options.no_resume:
-            path.unlink(missing_ok=True)
-        journal = Journal(path, run)
-        if journal.outdated is not None:
-            say(f"an earlier run stopped {journal.outdated} days ago, which is too long to continue it: starting anew")
-        outboards = self.outboards
-        driver = Driver(objects, journal=journal, keeper=outboards)
-        if driver.resumed:
-            say(f"{bytes_text(driver.resumed)} were hashed by an earlier run: continuing it from {path}")
-        self._drive(driver, str(path))
-        self.resumed = driver.resumed_objects
-        self.bytes_read += max(0, driver.done - driver.resumed)
-        for it in driver.disagreements:
-            say(str(it))
-        if outboards is not None:
-            self.places, self.unwritten = outboards.end()
-            for error in self.unwritten.values():
-                say(str(error))
-        # What is hashed is not read again to write an outboard. Otherwise this run is over, whatever it found.
-        self.end_journal = journal.close if self.unwritten else journal.remove
-        return driver.outcomes
-
-    def _run(self) -> dict[str, Any]:
-        """Return what the journal says of this run. Another run takes nothing from it."""
-        options = self.options
-        output = getattr(options, "output", None)
-        return {
-            "command": self.command,
-            "urls": hexdigest(json.dumps(sorted(self.urls)).encode()),
-            "folder": os.path.abspath(".") if scheme_of(self.urls[0]) == "file" else None,
-            "list": self.entries.digest.hex(),
-            "output": os.path.abspath(output) if output is not None else None,
-            "outboards": [getattr(options, "outboards", None), getattr(options, "group", None)],
-            "store": hexdigest(json.dumps(sorted(map(str, self.store.items()))).encode()),
-        }
-
-    def _drive(self, driver: Driver, journal: str | None) -> None:
-        options = self.options
-        shown = False if options.quiet else options.progress
-        drive_shown(driver, lambda: ENGINES[options.engine](self.source, options.workers), journal, shown)
-
-    def _read_again(self, judged: dict[str, Judged], found: dict[str, Outcome]) -> None:
-        """Read again what rotted: a bit may have flipped on the way."""
-        again = {found[url].object: url for url, it in judged.items() if it.verdict in KEPT}
-        if not again:
-            return
-        driver = Driver(again)
-        self._drive(driver, None)
-        self.bytes_read += driver.done
-        for object, url in again.items():
-            outcome = driver.outcomes[object]
-            judged[url] = judge(outcome, self.entries.get(url), was_read=True)
-            if outcome.digest != found[url].digest and outcome.digest is not None:
-                say(f"{url}: two readings differ: check the memory of this machine, and the way to the store")
-            found[url] = outcome
+        return self.job.command == "update" and object.is_pinned and is_known
 
     # ---- What is said ----------------------------------------------------------------------------
 
-    def _judged(self, outcomes: dict[str, Outcome], *, only: Iterable[str] | None = None) -> dict[str, Judged]:
+    def _judged(self, outcomes: dict[str, Hashed], *, only: Iterable[str] | None = None) -> dict[str, Judged]:
         """Return the verdict on each URL."""
         judged: dict[str, Judged] = {}
         for url in self.urls if only is None else only:
@@ -276,28 +227,31 @@ class ObjectCommand:
                     "removed" if is_gone else "unreadable", str(error), "attested" if is_gone else None
                 )
                 continue
-            judged[url] = judge(outcome, entry, was_read=outcome.object not in self.resumed)
-            if judged[url].verdict == "suspect" and getattr(self.options, "expect", None) is not None:
+            judged[url] = self._judge(outcome.object)
+            if judged[url].verdict == "suspect" and self.job.expect is not None:
                 # There is no list that could say more.
                 judged[url] = Judged("changed", judged[url].detail.partition(";")[0], judged[url].evidence)
         return judged
 
-    def _write(self, judged: dict[str, Judged], outcomes: dict[str, Outcome]) -> None:
-        options = self.options
-        path = options.output if self.command == "sum" else options.list if self.command == "update" else None
+    def _judge(self, object: Object) -> Judged:
+        return judge(self.found[object], self.entries.get(object.uri), was_read=object not in self.unread)
+
+    def _write(self, judged: dict[str, Judged], outcomes: dict[str, Hashed]) -> None:
+        options = self.job
+        path = options.output if options.command == "sum" else options.list if options.command == "update" else None
         if path is None:
             return
         if self.causes:
             self.causes.append(f"{path} stays as it was; --accept-damage writes it")
             return
         is_known = [it.verdict not in UNSURE for it in judged.values()]
-        if self.command == "sum" and not any(is_known):
+        if options.command == "sum" and not any(is_known):
             self.causes.append(f"nothing could be hashed, so {path} was not written")
             return
-        if self.command == "sum" and not all(is_known) and os.path.exists(path):
+        if options.command == "sum" and not all(is_known) and os.path.exists(path):
             self.causes.append(f"not all could be hashed, so {path} stays as it was")
             return
-        if self.command == "sum" and (loss := self._loss(path, outcomes)) is not None:
+        if options.command == "sum" and (loss := self._loss(path, outcomes)) is not None:
             self.causes.append(loss)
             return
         entries = dict(self.entries)
@@ -316,19 +270,21 @@ class ObjectCommand:
         if gone and gone == len(self.entries) and not options.allow_empty:
             self.causes.append(f"no object of {path} is there, so it stays as it was; --allow-empty writes it")
             return
-        if not options.max_removed.allows(gone, len(self.entries)) and not (options.allow_empty and not entries):
+        if not Limit.of(options.max_removed).allows(gone, len(self.entries)) and not (
+            options.allow_empty and not entries
+        ):
             why = f"{gone:,} of {objects_text(len(self.entries))} are gone, so {path} stays as it was"
             self.causes.append(f"{why}; --max-removed allows more")
             return
         lists.write(path, entries.values())
 
-    def _loss(self, path: str, outcomes: dict[str, Outcome]) -> str | None:
+    def _loss(self, path: str, outcomes: dict[str, Hashed]) -> str | None:
         """Return what the list that is there would lose."""
         if not os.path.exists(path):
             return None
         before = lists.read(path)
         lost = [it for it in before if it not in self.urls]
-        if lost and not self.options.allow_empty:
+        if lost and not self.job.allow_empty:
             why = f"{path} has {objects_text(len(lost))} more, such as {lost[0]}, so it stays as it was"
             return f"{why}: name them too, or another list; --allow-empty writes it"
         for url, outcome in outcomes.items():
@@ -338,51 +294,65 @@ class ObjectCommand:
                 return f"{why}: `update` keeps the old digest, and accepts the new one"
         return None
 
-    def _tell(self, judged: dict[str, Judged], outcomes: dict[str, Outcome]) -> int:
-        options = self.options
+    def _outcome(self, judged: dict[str, Judged], found: dict[str, Hashed]) -> Outcome:
         counts: dict[str, int] = {}
         evidence: dict[str, int] = {}
         for url, it in judged.items():
-            counts[it.verdict] = counts.get(it.verdict, 0) + 1
-            if it.evidence is not None:
-                evidence[it.evidence] = evidence.get(it.evidence, 0) + 1
-            outcome = outcomes.get(url)
-            digest = outcome.digest if outcome else None
-            if options.json:
-                object = outcome.object if outcome else None
-                facts = {"size": object.size, "etag": object.etag, "version": object.version} if object else {}
-                found: dict[str, Any] = {"uri": url, "verdict": it.verdict, "evidence": it.evidence}
-                place = {"outboard": self.places[object]} if object in self.places else {}
-                found |= {"digest": digest.hex() if digest else None, **facts, **place, "detail": it.detail}
-                print_line(json.dumps(found))
-            elif self.command == "sum":
-                if digest is None:
-                    say(it.detail if url in it.detail else f"{url}: {it.verdict}: {it.detail}")
-                elif options.output is None:
-                    print_line(lists.line_of(url, digest))
-            elif it.verdict != "same":
-                detail = it.detail.removeprefix(f"{url}: ")
-                print_line(f"{it.verdict:10} {url}" + (f"  ({detail})" if detail else ""))
+            tally(counts, {it.verdict: 1})
+            tally(evidence, {it.evidence: 1} if it.evidence is not None else {})
+            hashed = found.get(url)
+            digest = hashed.digest if hashed else None
+            object = hashed.object if hashed else None
+            facts = {"size": object.size, "etag": object.etag, "version": object.version} if object else {}
+            row: Row = {"uri": url, "verdict": it.verdict, "evidence": it.evidence}
+            place = {"outboard": self.places[object]} if object in self.places else {}
+            self._told(row | {"digest": digest.hex() if digest else None, **facts, **place, "detail": it.detail})
         code = self._code(counts)
-        read = evidence.get("read", 0)
-        if options.json:
-            limits = {"urls": len(self.urls), "of": len(self.entries)} if len(self.urls) < len(self.entries) else None
-            total = {"counts": counts, "evidence": evidence, "objects_read": read, "bytes_read": self.bytes_read}
-            print_line(json.dumps({**total, "only": limits, "causes": self.causes, "exit": code}))
-        elif self.command != "sum" and not (options.quiet and code == _FINE):
-            print_line(summary(objects_text(len(judged)), counts, evidence, bytes_text(self.bytes_read)))
-        self._say_why(code, counts)
-        return code
-
-    def _say_why(self, code: int, counts: dict[str, int]) -> None:
-        if code != _FINE and (why := reason(counts, self.wrong, self.causes)):
-            say(why)
+        of = len(self.entries)
+        return Outcome(
+            code,
+            counts,
+            evidence,
+            evidence.get("read", 0),
+            self.bytes_read,
+            self.causes,
+            digests={url: it.digest for url, it in found.items() if it.digest is not None},
+            more={"only": {"urls": len(self.urls), "of": of} if len(self.urls) < of else None},
+            why=reason(counts, self.wrong, self.causes) if code else "",
+            # What is hashed is not read again to write an outboard.
+            is_over=not self.unwritten,
+        )
 
     def _code(self, counts: dict[str, int]) -> int:
         there = {it for it, count in counts.items() if count}
-        is_list = getattr(self.options, "list", None) is not None
-        if self.command == "verify" and is_list and counts.get("removed", 0) == len(self.urls):
+        is_list = self.job.list is not None
+        if self.job.command == "verify" and is_list and counts.get("removed", 0) == len(self.urls):
             self.causes.append("nothing of the list is there: is this the right store?")
         if there & UNSURE or self.unwritten or self.causes:
             return _UNKNOWN
         return _DIFFERS if there & self.wrong else _FINE
+
+
+def check_names(urls: Iterable[str]) -> None:
+    """Refuse buckets and directories, which are not objects."""
+    for url in urls:
+        bucket, _, key = url.partition("://")[2].partition("/")
+        is_bucket = scheme_of(url) in STORES and not key
+        if is_bucket or (scheme_of(url) == "file" and os.path.isdir(path_of(url))):
+            what = f"a bucket{'' if bucket else ' without a name'}" if is_bucket else "a directory"
+            raise UsageError(f"{url}: this is {what}: use -r to hash all that is in it, and -o for the lists")
+
+
+def check_ranges(urls: list[str], ranges: list[Any], outboard: str | None) -> None:
+    """Refuse an outboard that cannot be of the ranges that it is named for."""
+    if outboard is None:
+        return
+    if not ranges:
+        raise UsageError("--outboard is for --range: without it everything is read, and no outboard is needed")
+    if is_outboard(outboard):
+        if len(urls) > 1:
+            raise UsageError(f"{outboard} is the outboard of one URL: name one, or a folder of outboards")
+        try:
+            named_group(outboard)
+        except ValueError as error:
+            raise UsageError(str(error)) from None

@@ -1,14 +1,13 @@
 """Outboards of objects: made of the parts that workers return anyway, and written next to the objects or into a folder.
 
 An outboard is the tree above groups (`docs/outboards.md`). With it and a digest that is trusted, `Verified` reads any
-range without the rest. The driver makes it when an object is hashed; threads write it.
+range without the rest. It is made when an object is hashed; threads write it.
 """
 
 import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
 
 from treewide._arguments import size_of
 from treewide._scale.objects import Object
@@ -16,7 +15,7 @@ from treewide._scale.reading import Retries
 from treewide._scale.writing import Sink, write
 from treewide._treewide import Parts
 
-__all__ = ["Keeper", "Outboards", "checked_group", "group_of", "is_outboard", "named_group", "place_of"]
+__all__ = ["Outboards", "checked_group", "group_of", "is_outboard", "named_group", "place_of"]
 
 #: What a range is verified by: reading less than this is not much faster.
 _USUAL = 1 << 20
@@ -25,22 +24,10 @@ _LONG = 1 << 40
 _OF_LONG = 16 << 20
 #: The largest that the format has.
 _LARGEST_GROUP = 64 << 20
-#: Parts in one result, at most: 48 KB.
-_PARTS = 1024
 #: Outboards that are written at the same time.
 _WRITERS = 8
 
 _NAME = re.compile(r"\.obao(\d{1,2})$")
-
-
-class Keeper(Protocol):
-    """Takes the parts of objects while a driver hashes them."""
-
-    def group(self, object: Object) -> int | None:
-        """Return the bytes of a group; `None` if this object has no outboard."""
-
-    def take(self, object: Object, digest: bytes, parts: Parts) -> object:
-        """Take the parts of an object that is hashed."""
 
 
 def group_of(size: int) -> int:
@@ -75,13 +62,8 @@ def place_of(uri: str, size: int, digest: bytes, folder: str | None = None, grou
     return uri + suffix if folder is None else f"{folder.rstrip('/')}/{digest.hex()}{suffix}"
 
 
-def most_of_lease(group: int) -> int:
-    """Return the longest lease whose result is small."""
-    return _PARTS * group
-
-
 class Outboards:
-    """Makes outboards of the hashed objects, and writes them while the driver works."""
+    """Makes outboards of the hashed objects, and writes them while others are hashed."""
 
     def __init__(
         self,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from treewide._scale import lists
-from treewide._scale.buckets.sinks import scheme_of
 from treewide._scale.console import UsageError
+from treewide._scale.sources import scheme_of
 from treewide._scale.sources.files import path_of
 
 __all__ = ["Limit", "check_list", "check_outboards"]

@@ -6,25 +6,28 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import fields
+from typing import Any
 
-from treewide._scale.buckets.bucket_command import BucketCommand, bucket_of
-from treewide._scale.buckets.bucket_list import LIST, Bucket
-from treewide._scale.buckets.list_files import is_list_file
-from treewide._scale.buckets.sinks import join, scheme_of
-from treewide._scale.console import UsageError, say
+from treewide._scale.buckets.bucket_command import bucket_of
+from treewide._scale.console import UsageError, print_line, say
+from treewide._scale.cover import Cover, hash_all
 from treewide._scale.engines import ENGINES
-from treewide._scale.journal_file import JournalError
-from treewide._scale.lists import ListError
-from treewide._scale.object_command import ObjectCommand
+from treewide._scale.job import Job
+from treewide._scale.lists import ListError, line_of
+from treewide._scale.object_command import ObjectCovering, check_ranges
 from treewide._scale.outboards import checked_group
+from treewide._scale.outcome import Outcome, Row
 from treewide._scale.outputs import Limit
-from treewide._scale.ranges import RangeError, range_of
-from treewide._scale.sources.files import path_of
+from treewide._scale.progress import Progress, bytes_text, objects_text
+from treewide._scale.ranges import RangeError, print_found, range_of
+from treewide._scale.run import run
+from treewide._scale.verdicts import summary
+from treewide._scale.work import Work, planned, usual_place
 
 __all__ = ["main"]
 
-_USAGE, _UNKNOWN = 2, 3
+_FINE, _USAGE, _UNKNOWN = 0, 2, 3
 
 _ABOUT = """
 Hash objects of stores by many workers. The digests are those of b3sum, whatever the workers and their number.
@@ -34,6 +37,7 @@ Hash objects of stores by many workers. The digests are those of b3sum, whatever
   verify LIST [URL...]       read everything again, and compare with the list; or with --expect, one object
   verify ... --range A..B    verify these bytes by the outboard that `sum --outboards` wrote, and read nothing else
   update LIST [URL...]       read what changed by ETag or version, or is not in the list; write the list again
+  plan, run, merge           the same in rounds of tasks, for Slurm and other batch systems: docs/scale.md
 
 A URL is that of S3 (s3://), Google (gs://), Azure (az://), a web server, a file system of fsspec, or a path. Exit
 codes: 0 as recorded, 1 something differs, 2 invalid usage, 3 undetermined: something could not be read or compared.
@@ -42,12 +46,10 @@ codes: 0 as recorded, 1 something differs, 2 invalid usage, 3 undetermined: some
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command. Returns the exit code."""
-    options = _parser().parse_args(arguments)
-    if options.command != "sum" and options.list is None and getattr(options, "expect", None) is None and options.urls:
-        options.list = options.urls.pop(0)
+    options = parsed(arguments)
     try:
-        return _command(options).run()
-    except (UsageError, JournalError, RangeError, ModuleNotFoundError) as error:
+        return int(_COMMANDS[options.command](options))
+    except (UsageError, RangeError, ModuleNotFoundError) as error:
         say(str(error))
         return _USAGE
     except ListError as error:
@@ -57,11 +59,184 @@ def main(arguments: Sequence[str]) -> int:
         say(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
         return _UNKNOWN
     except KeyboardInterrupt:
-        # Before the first task, or after the last one: the others say from where the command continues.
         say("interrupted")
         sys.stdout.flush()
         # A thread may be in the middle of a request.
         os._exit(130)
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command. The first argument is the list, if none is named."""
+    options = _parser().parse_args(arguments)
+    if options.command in ("verify", "update") and options.list is None and options.urls and not _of(options, "expect"):
+        options.list = options.urls.pop(0)
+    return options
+
+
+def _of(options: argparse.Namespace, name: str) -> Any:
+    """Return an option that not all commands have."""
+    return getattr(options, name, None)
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """Return what the options ask for. Raises `UsageError` where they do not fit together."""
+    given = {it.name: getattr(options, it.name) for it in fields(Job) if hasattr(options, it.name)}
+    lists = {name: tuple(it) for name, it in given.items() if isinstance(it, list)}
+    job = Job(**{**given, **lists, "option": dict(map(_option, options.option))})
+    found = None if job.command == "sum" or job.list is None else bucket_of(job)
+    if job.command == "sum" and job.recursive:
+        if len(job.urls) != 1 or job.output is None:
+            raise UsageError("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
+        if not job.urls[0] or not job.output:
+            raise UsageError("the URL or the output folder is empty: is a variable of the shell not set?")
+    elif found is None:
+        if job.inventory or job.quick:
+            raise UsageError("--inventory and --quick are for a whole bucket: add -r, or name its list with --list")
+        check_ranges(list(job.urls), _of(options, "range") or [], _of(options, "outboard"))
+        return job
+    elif job.urls:
+        raise UsageError(f"{job.list} covers a whole bucket and is compared completely; remove the URLs")
+    for name in ("outboards", "group", "range", "outboard"):
+        # Refused, instead of being left out without a word.
+        if _of(options, name) not in (None, []):
+            text = "is for objects that are named one by one: the run of a whole bucket makes no outboards"
+            raise UsageError(f"--{name} {text}")
+    return job
+
+
+class _Screen:
+    """Shows people a run."""
+
+    def __init__(self, options: argparse.Namespace, job: Job) -> None:
+        self.options, self.job = options, job
+        wanted = False if options.quiet else options.progress
+        self.progress = Progress() if (sys.stderr.isatty() if wanted is None else wanted) else None
+
+    def told(self, row: Row) -> None:
+        if (note := row.get("note")) is not None:
+            say(note)
+        elif self.options.json:
+            print_line(json.dumps(row))
+        elif row["verdict"] == "same" or (self.job.command == "sum" and row["digest"] is not None and self.job.output):
+            return
+        else:
+            # On one line, as b3sum writes names.
+            uri, detail = row["uri"], row["detail"]
+            name = line_of(uri, b"").removeprefix("\\").removeprefix("  ")
+            if self.job.command != "sum":
+                detail = detail.removeprefix(f"{uri}: ")
+                print_line(f"{row['verdict']:10} {name}" + (f"  ({detail})" if detail else ""))
+            elif row["digest"] is not None:
+                print_line(line_of(uri, bytes.fromhex(row["digest"])))
+            else:
+                say(detail if uri in detail else f"{name}: {row['verdict']}: {detail}")
+
+    def shown(self, cover: Cover, workers: int) -> None:
+        if self.progress is not None:
+            self.progress(*cover.progress(), workers)
+
+    def end(self, outcome: Outcome) -> int:
+        """Say how it ended. Returns the exit code."""
+        it = outcome
+        if self.options.json:
+            total = {"counts": it.counts, "evidence": it.evidence, "objects_read": it.objects_read}
+            total |= {"bytes_read": it.bytes_read, **it.more, "causes": it.causes, "exit": it.exit}
+            print_line(json.dumps(total))
+        elif not (self.options.quiet and it.exit == _FINE):
+            text = summary(objects_text(sum(it.counts.values())), it.counts, it.evidence, bytes_text(it.bytes_read))
+            if self.job.command != "sum":
+                print_line(text)
+            elif self.job.recursive:
+                say(text)
+            if it.place is not None and it.list is not None and it.contents is not None:
+                say(f"contents {it.contents.hex()}: the same for copies, wherever they are")
+                print_line(line_of(it.place, it.list))
+        if it.exit != _FINE and it.why:
+            say(it.why)
+        return it.exit
+
+
+def _hash(options: argparse.Namespace) -> int:
+    """Do `sum`, `verify` or `update`."""
+    job = job_of(options)
+    screen = _Screen(options, job)
+    if _of(options, "range"):
+        found, outcome = ObjectCovering(job, screen.told).ranges(options.range, options.outboard)
+        for line in print_found(found, is_json=options.json, code=outcome.exit):
+            print_line(line)
+        if outcome.why:
+            say(outcome.why)
+        return outcome.exit
+    cover = Cover(job, screen.told)
+    work = Work(options.work or usual_place(cover.key), cover.key)
+    if options.no_resume:
+        work.forget()
+    try:
+        with ENGINES[options.engine](options.workers) as (map, workers):
+            try:
+                outcome = hash_all(cover, map, workers=workers, work=work, told=screen.told, shown=screen.shown)
+            except KeyboardInterrupt:
+                say(f"interrupted: the same command continues from {work.path}")
+                sys.stdout.flush()
+                # A worker may be in the middle of a request, and is not waited for.
+                os._exit(130)
+    finally:
+        if screen.progress is not None:
+            screen.progress.end()
+    return screen.end(outcome)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    """Write the tasks of the next round, and print their number."""
+    wanted = parsed(options.rest)
+    if wanted.command not in ("sum", "verify", "update") or _of(wanted, "range"):
+        raise UsageError("what is planned is sum, verify or update, without --range: `plan --work FOLDER -- sum ...`")
+    job = job_of(wanted)
+    text = job.to_json()
+    cover = Cover(job)
+    work = Work(options.work, cover.key)
+    if wanted.no_resume:
+        work.forget()
+    with contextlib.suppress(UsageError):
+        text = planned(options.work)[1]
+        cover = Cover(Job.of_json(text))
+    cover.again(work)
+    tasks = cover.missing(wanted.workers or 1)
+    work.plan(text, tasks)
+    print(len(tasks))
+    return _FINE
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Do every N-th of the tasks that were planned, from the K-th on."""
+    key, _, tasks = planned(options.work)
+    work = Work(options.work, key)
+    first, step = options.share
+    for task in tasks[first::step]:
+        # One that is done, by a job that was stopped and begun again, is not done twice.
+        if work.read(work.place_of(task)) is None:
+            run(task, options.work)
+    return _FINE
+
+
+def _merge(options: argparse.Namespace) -> int:
+    """Say what the command itself would say, once all is covered."""
+    _, text, _ = planned(options.work)
+    job = Job.of_json(text)
+    screen = _Screen(options, job)
+    cover = Cover(job, screen.told)
+    work = Work(options.work, cover.key)
+    cover.again(work)
+    if tasks := cover.missing(1):
+        say(f"{len(tasks)} tasks or more are not done, and nothing was written: plan and run the next round")
+        return _UNKNOWN
+    outcome = cover.end()
+    if outcome.is_over:
+        work.forget()
+    return screen.end(outcome)
+
+
+_COMMANDS = {"sum": _hash, "verify": _hash, "update": _hash, "plan": _plan, "run": _run, "merge": _merge}
 
 
 def _program() -> str:
@@ -114,6 +289,11 @@ def _parser() -> argparse.ArgumentParser:
         add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
         add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
         add(
+            "--work",
+            metavar="FOLDER",
+            help="keep results there, for a run that is killed (default: in the user's cache)",
+        )
+        add(
             "--no-resume",
             action="store_true",
             help="start anew, and read again what an earlier run read that was killed",
@@ -128,10 +308,31 @@ def _parser() -> argparse.ArgumentParser:
             text = "write no list if more of the old objects are gone: 10%%, or 1000 (default: 50%%)"
             add("--max-removed", type=_limit, default="50%", metavar="MOST", help=text)
         add("--unpinned", action="store_true", help="also read objects without ETag and version")
-        add("--json", action="store_true", help="print a line of JSON for each object, and one for all")
-        add("-q", "--quiet", action="store_true", help="print only what differs or fails, and the counts")
-        add("--progress", action=argparse.BooleanOptionalAction, help="say how far it is (default: on a terminal)")
+        _add_display(command)
+    text = "write the tasks of the next round for a batch system, and print their number"
+    plan = commands.add_parser("plan", help=text)
+    plan.add_argument("rest", nargs="+", metavar="-- COMMAND", help="sum, verify or update, with its options")
+    share = commands.add_parser("run", help="do every N-th of these tasks")
+    share.add_argument("share", type=_share, metavar="K/N", help="from task K on, which is 0 to N-1")
+    merge = commands.add_parser("merge", help="write and say what the command itself would, once all is done")
+    for command in (plan, share, merge):
+        command.add_argument("--work", required=True, metavar="FOLDER", help="where tasks and results are kept")
+    _add_display(merge)
     return parser
+
+
+def _add_display(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--json", action="store_true", help="print a line of JSON for each object, and one for all")
+    add("-q", "--quiet", action="store_true", help="print only what differs or fails, and the counts")
+    add("--progress", action=argparse.BooleanOptionalAction, help="say how far it is (default: on a terminal)")
+
+
+def _share(text: str) -> tuple[int, int]:
+    first, _, step = text.partition("/")
+    if not (first.isdecimal() and step.isdecimal() and int(first) < int(step)):
+        raise argparse.ArgumentTypeError(f"K/N with K from 0 to N-1 is wanted, and not {text}")
+    return int(first), int(step)
 
 
 def _positive(text: str) -> int:
@@ -140,11 +341,12 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _limit(text: str) -> Limit:
+def _limit(text: str) -> str:
     try:
-        return Limit.of(text)
+        Limit.of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _range(text: str) -> tuple[int, int | None]:
@@ -159,60 +361,6 @@ def _group(text: str) -> int:
         return checked_group(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-class _Command(Protocol):
-    def run(self) -> int:
-        """Run it. Returns the exit code."""
-
-
-def _command(options: argparse.Namespace) -> _Command:
-    """Return the command: for a whole bucket, or for objects that are named."""
-    store = dict(map(_option, options.option))
-    if options.command == "sum" and options.recursive:
-        _check_bucket(options)
-        return BucketCommand(options, store, None)
-    found = _bucket_of(options, store) if options.command != "sum" and options.list is not None else None
-    if found is not None:
-        if options.urls:
-            raise UsageError(f"{options.list} covers a whole bucket and is compared completely; remove the URLs")
-        _no_outboards(options)
-        return BucketCommand(options, store, found)
-    if options.inventory or getattr(options, "quick", False):
-        raise UsageError("--inventory and --quick are for a whole bucket: add -r, or name its list with --list")
-    return ObjectCommand(options, store)
-
-
-def _check_bucket(options: argparse.Namespace) -> None:
-    if len(options.urls) != 1 or options.output is None:
-        raise UsageError("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
-    if not options.urls[0] or not options.output:
-        raise UsageError("the URL or the output folder is empty: is a variable of the shell not set?")
-    _no_outboards(options)
-
-
-def _bucket_of(options: argparse.Namespace, store: dict[str, Any]) -> tuple[Bucket, str] | None:
-    """Return the list of a bucket that the command names, and its folder; `None` if it is another list."""
-    # In a store there are only lists of buckets, and their names need not be known.
-    is_local = scheme_of(options.list) == "file"
-    is_folder = os.path.isdir(path_of(options.list)) if is_local else not options.list.endswith(".b3")
-    if options.list.endswith("/") or is_folder:
-        options.list = join(options.list, LIST)
-    if is_list_file(options.list):
-        raise UsageError(f"{options.list} is a part of the list of a bucket: name {LIST} in the same folder")
-    try:
-        return bucket_of(options.list, store)
-    except FileNotFoundError:
-        raise UsageError(f"{options.list}: there is no such list: `sum -o` writes one") from None
-
-
-def _no_outboards(options: argparse.Namespace) -> None:
-    """Refuse what only objects by name have, instead of leaving it out without a word."""
-    for name in ("outboards", "group", "range", "outboard"):
-        if getattr(options, name, None) not in (None, []):
-            raise UsageError(
-                f"--{name} is for objects that are named one by one: the run of a whole bucket makes no outboards"
-            )
 
 
 def _option(text: str) -> tuple[str, Any]:

@@ -6,8 +6,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import TextIO
 
-from treewide._scale.object_driver import Driver
-
 __all__ = ["Progress", "bytes_text", "objects_text"]
 
 #: Seconds over which the rate is measured.
@@ -27,26 +25,27 @@ class Progress:
         self._width = 0
         self._last = ""
 
-    def __call__(self, driver: Driver, workers: int) -> None:
-        """Say how far it is, if it is time for that."""
+    def __call__(self, done: int, left: int | None, text: str, workers: int) -> None:
+        """Say how far it is, if it is time for that: bytes, or objects where no one knows how many are left."""
         now = self._clock()
-        self._seen.append((now, driver.done))
+        self._seen.append((now, done))
         while now - self._seen[0][0] > _WINDOW and len(self._seen) > 2:
             self._seen.popleft()
-        self._last = self.line(driver, workers)
+        self._last = f"{self.line(done, left, text)}, {workers} {'worker' if workers == 1 else 'workers'}"
         if now >= self._next:
             self._next = now + (0.5 if self._is_terminal else _WINDOW)
             self._write(self._last)
 
-    def line(self, driver: Driver, workers: int) -> str:
+    def line(self, done: int, left: int | None, text: str) -> str:
         """Return what to say."""
         (began, first), (now, last) = self._seen[0], self._seen[-1]
         rate = max(0, last - first) / (now - began) if now > began else 0.0
-        total = driver.done + driver.left
-        share = 100 * driver.done // total if total else 100
-        text = f"{bytes_text(driver.done)} of {bytes_text(total)} ({share} %), {bytes_text(rate)}/s, "
-        text += f"{_time_text(driver.left / rate)} left" if rate else "time left unknown"
-        return f"{text}, {workers} {'worker' if workers == 1 else 'workers'}"
+        if left is None:
+            return f"{done:,} objects, {rate:,.0f}/s, {text}"
+        total = done + left
+        share = 100 * done // total if total else 100
+        text = f"{bytes_text(done)} of {bytes_text(total)} ({share} %), {bytes_text(rate)}/s, "
+        return text + (f"{_time_text(left / rate)} left" if rate else "time left unknown")
 
     def _write(self, line: str) -> None:
         if self._is_terminal:
@@ -66,12 +65,12 @@ class Progress:
 
 
 def bytes_text(count: float) -> str:
-    """Return a number of bytes in units of 1,000, as stores count."""
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if count < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} PB"
+    """Return a number of bytes, in the units of the command line."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.2f} {unit}"
+        count /= 1024
+    return f"{count:.2f} PiB"
 
 
 def objects_text(count: int) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from treewide._scale.bytes_cover import Hashed
 from treewide._scale.lists import Entry
-from treewide._scale.merge import Outcome
 from treewide._scale.objects import Evidence, evidence_of, is_suspect
 
-__all__ = ["DIFFERENT", "KEPT", "UNSURE", "Judged", "judge", "reason", "summary"]
+__all__ = ["DIFFERENT", "KEPT", "UNSURE", "Judged", "judge", "reason", "summary", "tally"]
 
 #: It is not known whether the object is as recorded.
 UNSURE = frozenset({"unreadable", "changing"})
@@ -27,7 +27,7 @@ class Judged:
     evidence: Evidence | None = None
 
 
-def judge(outcome: Outcome, entry: Entry | None, *, was_read: bool) -> Judged:
+def judge(outcome: Hashed, entry: Entry | None, *, was_read: bool) -> Judged:
     """Return the verdict on an object that is there. `was_read` says that this run read all of its bytes."""
     object = outcome.object
     if outcome.digest is None:
@@ -58,3 +58,10 @@ def reason(counts: dict[str, int], wrong: frozenset[str], causes: Iterable[str])
     """Return on one line why a run does not end with 0: by verdicts that are `wrong` or unsure, and other causes."""
     found = [f"{count:,} {word}" for word, count in counts.items() if word in UNSURE | wrong]
     return "; ".join([*([", ".join(found)] if found else []), *causes])
+
+
+def tally(counts: dict[str, int], more: dict[str, int]) -> None:
+    """Add counts."""
+    for word, number in more.items():
+        if number:
+            counts[word] = counts.get(word, 0) + number

@@ -1,37 +1,44 @@
 """Objects and buckets hashed by many workers: the digests that `b3sum` gives, whatever the cuts.
 
-BLAKE3's tree can be cut at any multiple of 1 KiB. So workers hash leases of an object, and `Driver` brings them
-together: in any order, twice or late. Engines that people already run do the work: threads, processes, Ray, Dask,
-Spark.
+BLAKE3's tree can be cut at any multiple of 1 KiB, and a bucket between any keys. So a task is a range, its result is
+small, and what no result covers is the next round. Any map does the tasks: threads, processes, Ray, Dask, Spark, MPI,
+or a batch system.
 
 ```python
 from treewide import scale
 
-source = scale.source_of("s3://bucket/key")
-outcomes = scale.hash_objects([source.head("s3://bucket/key")], source, engine="ray")
+job = scale.Job("sum", urls=("s3://bucket/key",))
+outcome = scale.hash_all(job)                                          # by threads
+print(outcome.digests)
 ```
 
-`treewide.scale.stores` has objects and the stores they are in, `treewide.scale.engines` what runs tasks,
-`treewide.scale.work` tasks and results, `treewide.scale.buckets` lists of whole buckets, and `treewide.scale.program`
-the command. `docs/scale.md` says which engine to use when, what it costs, and what is trusted. The libraries of stores
-and engines are loaded when they are used.
+`treewide.scale.engines` has maps of engines, `treewide.scale.stores` objects and the stores they are in,
+`treewide.scale.work` parts, `treewide.scale.buckets` lists of whole buckets, and `treewide.scale.program` the command.
+`docs/scale.md` says which engine to use when, what it costs, and what is trusted. The libraries of stores and engines
+are loaded when they are used.
 """
 
 from treewide._scale.buckets.bucket_list import read_bucket
-from treewide._scale.engines import hash_objects
-from treewide._scale.engines.loop import Engine
-from treewide._scale.object_driver import Driver
+from treewide._scale.cover import Cover, hash_all
+from treewide._scale.job import Job
 from treewide._scale.outboards import Outboards
+from treewide._scale.outcome import Outcome
+from treewide._scale.part import hash_part, merge
+from treewide._scale.run import run
 from treewide._scale.sources import source_of
 from treewide._scale.verified import Verified, read_verified
 
 __all__ = [
-    "Driver",
-    "Engine",
+    "Cover",
+    "Job",
     "Outboards",
+    "Outcome",
     "Verified",
-    "hash_objects",
+    "hash_all",
+    "hash_part",
+    "merge",
     "read_bucket",
     "read_verified",
+    "run",
     "source_of",
 ]

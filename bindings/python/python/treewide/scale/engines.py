@@ -1,9 +1,8 @@
-"""Engines: what runs tasks. None of them decides anything; `Driver` does."""
+"""Maps of the engines that people run.
 
-from treewide._scale.engines.dask import Dask
-from treewide._scale.engines.futures import Futures, processes, threads
-from treewide._scale.engines.loop import Deals, drive
-from treewide._scale.engines.ray import Ray
-from treewide._scale.engines.spark import spark
+Each is a context: `with ray() as (map, workers): hash_all(job, map, workers=workers)`.
+"""
 
-__all__ = ["Dask", "Deals", "Futures", "Ray", "drive", "processes", "spark", "threads"]
+from treewide._scale.engines import dask, processes, ray, spark, threads
+
+__all__ = ["dask", "processes", "ray", "spark", "threads"]

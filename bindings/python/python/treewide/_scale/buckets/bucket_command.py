@@ -1,34 +1,30 @@
-"""`python -m treewide scale` for whole buckets: `sum -r`, and `verify` and `update` of its lists."""
+"""`sum -r`, and `verify` and `update` of the lists of a bucket."""
 
-import argparse
-import json
 import os
-from collections.abc import Iterable, Iterator
-from heapq import merge
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-from treewide._scale.buckets.bucket_driver import BucketDriver
-from treewide._scale.buckets.bucket_journal import BucketJournal
 from treewide._scale.buckets.bucket_list import LIST, Bucket, read_bucket, write_bucket
 from treewide._scale.buckets.inventory import Inventory, listing_of
-from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, read_list, write_list
-from treewide._scale.buckets.listing import listed
-from treewide._scale.buckets.shards import Difference, Job, compare
-from treewide._scale.buckets.sinks import Folder, folder_of, join, scheme_of
-from treewide._scale.console import UsageError, drive_shown, print_line, say
-from treewide._scale.engines import ENGINES
-from treewide._scale.journal_file import journal_place
-from treewide._scale.lists import ListError, line_of
-from treewide._scale.object_journal import Journal
-from treewide._scale.progress import Progress, bytes_text, objects_text
+from treewide._scale.buckets.keys_cover import KeysCover
+from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_list_file, read_list, write_list
+from treewide._scale.buckets.listing import cuts, listed
+from treewide._scale.buckets.shards import BucketJob, Difference, Handed, judge
+from treewide._scale.buckets.sinks import Folder, folder_of, join
+from treewide._scale.buckets.whole_objects import Read
+from treewide._scale.bytes_cover import BytesCover
+from treewide._scale.console import UsageError
+from treewide._scale.job import Job, source_for
+from treewide._scale.lists import ListError
+from treewide._scale.objects import Object, evidence_of
+from treewide._scale.outcome import Outcome, Row
+from treewide._scale.outputs import Limit
+from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.reading import Retries, Source
-from treewide._scale.sources import source_of, url_of
-from treewide._scale.sources.files import path_of
-from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, reason, summary
-from treewide._treewide import blake3, hexdigest
+from treewide._scale.run import keys_task, pieces_task
+from treewide._scale.sources import path_of, scheme_of, url_of
+from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, reason, tally
 
-__all__ = ["BucketCommand", "bucket_of"]
+__all__ = ["BucketCovering", "bucket_of"]
 
 #: A file that says what the others are. It is written first.
 _NOTE = "README.txt"
@@ -41,78 +37,107 @@ bucket.b3 names all other files, except for this one. `b3sum --check bucket.b3` 
 _FINE, _DIFFERS, _UNKNOWN = 0, 1, 3
 #: The order in which they are counted.
 _VERDICTS = ("hashed", "same", "touched", "changed", "rot", "suspect", "added", "removed", "changing", "unreadable")
-#: Objects of a list.
-_LIMIT = 10_000
+#: Objects of a list, about.
+_LIMIT = 8192
 
 
-def bucket_of(list: str, options: dict[str, Any]) -> tuple[Bucket, str] | None:
-    """Return a list of lists and its folder; `None` if it is another list. Raises `ListError`, `OSError`."""
-    if scheme_of(list) == "file":
-        folder, name = os.path.split(path_of(list))
-        folder, source = folder or ".", source_of(folder)
-    else:
-        folder, _, name = list.rpartition("/")
-        source = source_of(list, **options)
-    found = read_bucket(folder_of(folder, source), name)
-    return (found, folder) if found is not None else None
+def bucket_of(job: Job) -> tuple[Bucket, str, str] | None:
+    """Return the list of lists that a job names, its folder and its name; `None` if it is another list.
+
+    Raises `UsageError`, `ListError`, `OSError`.
+    """
+    list = job.list or ""
+    # In a store there are only lists of buckets, and their names need not be known.
+    is_local = scheme_of(list) == "file"
+    is_folder = os.path.isdir(path_of(list)) if is_local else not list.endswith(".b3")
+    if list.endswith("/") or is_folder:
+        list = join(list, LIST)
+    if is_list_file(list):
+        raise UsageError(f"{list} is a part of the list of a bucket: name {LIST} in the same folder")
+    folder, name = os.path.split(path_of(list)) if is_local else list.rsplit("/", 1)
+    folder = folder or "."
+    try:
+        found = read_bucket(folder_of(folder, source_for(list, job.option)), name)
+    except FileNotFoundError:
+        raise UsageError(f"{list}: there is no such list: `sum -o` writes one") from None
+    return (found, folder, name) if found is not None else None
 
 
-class BucketCommand:
-    """A command for a bucket."""
+class BucketCovering:
+    """Knows a bucket: what results cover, and how it compares with its lists."""
 
-    def __init__(self, options: argparse.Namespace, store: dict[str, Any], found: tuple[Bucket, str] | None) -> None:
-        """Begin a new list, or compare with one that was `found`. `store` has the options of the store."""
-        self.options = options
+    def __init__(self, job: Job, told: Callable[[Row], object], found: tuple[Bucket, str, str] | None) -> None:
+        """Begin a new list, or compare with one that was `found`. Looks at the store and at the output."""
+        self.job, self._told = job, told
+        #: What objects are compared with.
         self.old: Bucket | None = found[0] if found is not None else None
-        lists = found[1] if found is not None else None
-        root = self.old.root if self.old is not None else options.urls[0]
+        lists, self.name = (found[1], found[2]) if found is not None else (None, LIST)
+        root = self.old.root if self.old is not None else job.urls[0]
         if scheme_of(root) == "file":
             root = path_of(root)
-        root = root if root.endswith("/") else root + "/"
-        self.command: str = options.command
+        root = url_of(root if root.endswith("/") else root + "/")
         #: Verdicts with which the run ends with 1.
-        self.wrong = DIFFERENT if self.command == "verify" else KEPT
-        root = url_of(root)
-        self.source: Source = source_of(root, **({} if scheme_of(root) == "file" else store))
-        output = options.output if self.command == "sum" else lists if self.command == "update" else None
+        self.wrong = DIFFERENT if job.command == "verify" else KEPT
+        self.source: Source = source_for(root, job.option)
+        output = job.output if job.command == "sum" else lists if job.command == "update" else None
         output = output.rstrip("/") or "/" if output is not None else None
         if output is not None and _place(output) == _place(root):
             raise UsageError(f"lists cannot be written among what is hashed: name another folder than {output}")
-        self.name = LIST if self.command == "sum" else os.path.basename(options.list)
-        skip = self.old.skip if self.old is not None else _below(root, output or "")
-        self.job = Job(
-            root=root,
-            output=output,
-            lists=lists,
-            inventory=getattr(options, "inventory", None),
-            reads_all=self.command != "update" and not getattr(options, "quick", False),
-            skip=skip,
-            unpinned=options.unpinned,
-            accept=tuple(getattr(options, "accept_rot", ())),
-            limit=self.old.limit if self.old is not None else _LIMIT,
-        )
-        #: Why the run ends with 3, apart from verdicts.
-        self.causes: list[str] = []
         #: What the output folder has already, if that is a list of the same root.
         self.before: Bucket | None = self.old
-        self._is_large_intact = False
-        #: The lists that are in the output folder, when a run is continued.
-        self._written: set[str] | None = None
-        #: Where a store is can be an option, and two stores may have buckets of one name.
-        self.endpoint = str(
-            store.get("endpoint") or store.get("endpoint_url") or os.environ.get("AWS_ENDPOINT_URL", "")
+        #: Why the run ends with 3, apart from verdicts.
+        self.causes: list[str] = []
+        self._listing = listing_of(root, self.source, job.inventory)
+        self._check_inventory()
+        # What is missing is said at once, and not by each worker.
+        is_nothing = not next(listed(self._listing, root, "", None, Retries(), most=1), [])
+        self.is_empty = is_nothing and job.command == "sum" and not job.allow_empty
+        if output is not None and not self.is_empty:
+            # An output that cannot be written is noticed now, and not after everything was read.
+            folder = folder_of(output, self.source)
+            self._check_output(folder, output, root)
+            folder.put(_NOTE, _ABOUT)
+        known = self.before if job.command == "sum" else self.old
+        self.shard = BucketJob(
+            root=root,
+            output=output,
+            lists=(lists or output) if known is not None else None,
+            index=known.own_index if known is not None else None,
+            compares=job.command != "sum",
+            inventory=job.inventory,
+            reads_all=job.command != "update" and not job.quick,
+            skip=self.old.skip if self.old is not None else _below(root, output or ""),
+            unpinned=job.unpinned,
+            accept=job.accept_rot,
+            limit=self.old.limit if self.old is not None else _LIMIT,
         )
-        self.journal_path = self._journal_path()
+        self.key = job.key(known.digest if known is not None else b"")
+        self.keys = KeysCover(self.shard, self._cuts, old=known, told=self._tell)
+        #: The large objects, when it is their turn; objects that are read a second time, as a bit may flip on the way.
+        self.bytes: BytesCover | None = None
+        self._wanted: dict[Object, Handed] = {}
+        self._earlier: list[Callable[[], Row]] = []
+        self.again: list[Object] | None = None
+        #: Facts of the large objects, when all is known.
+        self.large: list[Fact] = []
 
-    def _check_output(self, folder: Folder) -> None:
+    # ---- Before anything is read ------ --------------------------------------------------
+
+    def _check_inventory(self) -> None:
+        listing = self._listing
+        if isinstance(listing, Inventory) and not listing.has_identity and not self.job.unpinned:
+            raise UsageError(
+                f"{self.job.inventory}: has neither the column e_tag nor version_id, so that a change would not be "
+                "noticed: make one with e_tag, or pass --unpinned if no program writes to the bucket"
+            )
+
+    def _check_output(self, folder: Folder, output: str, root: str) -> None:
         """Check that every file in the output folder is ours."""
-        if self.command != "sum":
+        if self.job.command != "sum":
             return
         try:
             if not folder.get(_NOTE).startswith(_ABOUT.partition(b",")[0]):
-                raise UsageError(
-                    f"{join(self.job.output or '', _NOTE)} is a file of another program: name another folder"
-                )
+                raise UsageError(f"{join(output, _NOTE)} is a file of another program: name another folder")
         except FileNotFoundError:
             pass
         try:
@@ -121,250 +146,229 @@ class BucketCommand:
             return
         except ListError as error:
             raise UsageError(f"{error}; name another folder") from None
-        if found is None or found.root != self.job.root:
+        if found is None or found.root != root:
             what = f"the list of {found.root}" if found is not None else "not the list of a bucket"
-            raise UsageError(f"{join(self.job.output or '', LIST)} is {what}: name another folder")
+            raise UsageError(f"{join(output, LIST)} is {what}: name another folder")
         self.before = found
 
-    def run(self) -> int:
-        """Run it. Returns the exit code."""
-        job, options = self.job, self.options
-        listing = listing_of(job.root, self.source, job.inventory)
-        if isinstance(listing, Inventory) and not listing.has_identity and not job.unpinned:
-            raise UsageError(
-                f"{job.inventory}: has neither the column e_tag nor version_id, so that a change would not be noticed: "
-                "make one with e_tag, or pass --unpinned if no program writes to the bucket"
-            )
-        # What is missing is said at once, and not by each worker.
-        first = next(listed(listing, job.root, "", None, Retries(), most=1), [])
-        if self.command == "sum" and not first and not options.allow_empty:
-            say(f"there is no object below {job.root}: is that the right place? Nothing was written")
-            return _UNKNOWN
-        if job.output is not None:
-            # And so is it if nothing can be written there, and not after everything was read.
-            folder = folder_of(job.output, self.source)
-            self._check_output(folder)
-            folder.put(_NOTE, _ABOUT)
-        large_path = self.journal_path.with_name(self.journal_path.name + ".large")
-        if options.no_resume:
-            for path in (self.journal_path, large_path):
-                path.unlink(missing_ok=True)
-        journal = self._journal()
-        if journal.outdated is not None:
-            say(f"an earlier run stopped {journal.outdated} days ago, which is too long to continue it: starting anew")
-            large_path.unlink(missing_ok=True)
-        large: list[Journal] = []
+    # ---- Rounds ----------------------------------------------------------------------------------
 
-        def large_journal() -> Journal:
-            large.append(Journal(large_path, self._what()))
-            return large[0]
+    def earlier(self, results: list[Callable[[], Row]]) -> str | None:
+        """Take what an earlier run found, as far as its lists are still there. Its ranges are listed again."""
+        there: set[str] | None = None
+        objects = 0
+        for read in results:
+            result = read()
+            if "pieces" in result:
+                self._earlier.append(read)
+            elif result["status"] == "ok" and not result.get("is_seen"):
+                names = {part[0] for _, part in result["lists"] if part}
+                if there is None and names and self.shard.output is not None:
+                    there = {*folder_of(self.shard.output, self.source).names("part-")}
+                if self.shard.output is None or all(f"{it}.b3" in (there or ()) for it in names):
+                    self.keys.earlier[result["after"], result["until"]] = read
+                    objects += sum(result["counts"].values())
+        return f"{objects:,} objects were done by an earlier run, and are only listed again" if objects else None
 
-        driver = BucketDriver(
-            job,
-            old=self.old,
-            old_large=self._old_large(),
-            journal=journal,
-            large_journal=large_journal,
-            is_there=self._is_there,
-            told=self._tell,
-        )
-        if driver.resumed:
-            done = f"{driver.resumed:,} objects were done by an earlier run"
-            say(f"{done}, and are only listed again: continuing it from {self.journal_path}")
-        drive_shown(
-            driver,
-            lambda: ENGINES[options.engine](self.source, options.workers),
-            str(self.journal_path),
-            False if options.quiet else options.progress,
-            _Progress,
-        )
-        bucket = self._write(driver)
-        contents = self._contents(driver, bucket)
-        code = self._summary(driver, bucket, contents)
-        kept: list[BucketJournal | Journal] = [journal, *large]
-        for it in kept:
-            it.close() if driver.failures else it.remove()
-        return code
-
-    def _old_large(self) -> list[Fact]:
-        if self.old is None or self.old.large is None or self.job.lists is None:
+    def missing(self, workers: int) -> list[Row]:
+        """Return tasks for the keys that no result covers; then for the bytes of large objects."""
+        if self.is_empty:
             return []
-        found = read_list(folder_of(self.job.lists, self.source), self.old.large)
-        self._is_large_intact = is_intact(found)
-        return found
+        while self.bytes is None:
+            if tasks := self.keys.missing(workers):
+                return [
+                    keys_task(self.shard, after=it.after, until=it.until, stop=it.stop, exact=it.exact, seen=it.seen)
+                    for it in tasks
+                ]
+            self._begin_large()
+        while True:
+            if pieces := self.bytes.missing(workers):
+                return [pieces_task(it) for it in pieces]
+            if self.again is not None:
+                return []
+            self._judge_first()
 
-    # ---- The journal -----------------------------------------------------------------------------
+    def take(self, result: Row) -> None:
+        """Take the result of a range of keys, or of pieces of large objects."""
+        if "pieces" not in result:
+            self.keys.take(result)
+        elif self.bytes is not None:
+            self.bytes.take(result["pieces"], result["host"])
 
-    def _what(self) -> dict[str, Any]:
-        job = self.job
-        old = self.old.digest.hex() if self.old is not None else None
-        output = _place(job.output) if job.output is not None else None
-        what = {"command": self.command, "root": job.root, "output": output, "list": old}
-        return {**what, "inventory": job.inventory, "reads_all": job.reads_all, "endpoint": self.endpoint}
+    def progress(self) -> tuple[int, int | None, str]:
+        """Return the objects that are done, and what is left. Their number is known only at the end."""
+        keys, left = self.keys, self.bytes.left if self.bytes is not None else 0
+        done = sum(keys.counts.values())
+        text = f"{bytes_text(keys.bytes_read)} read, "
+        text += f"{bytes_text(left)} of large objects left" if left else f"{keys.ranges:,} ranges of keys in this round"
+        return done, None, text
 
-    def _is_there(self, part: ListFile) -> bool:
-        """Whether a list that an earlier run wrote is still in the output folder."""
-        if self.job.output is None:
-            return True
-        if self._written is None:
-            self._written = set(folder_of(self.job.output, self.source).names("part-"))
-        return f"{part.name}.b3" in self._written
+    def _cuts(self, after: str, until: str | None, count: int) -> list[str]:
+        if isinstance(self._listing, Inventory):
+            return self._listing.places(self.shard.root, after, until, count)
+        return cuts(self._listing, self.shard.root, after, until, count, Retries())
 
-    def _journal_path(self) -> Path:
-        where = os.path.abspath(".") if scheme_of(self.job.root) == "file" else ""
-        name = hexdigest(json.dumps([self._what(), where]).encode(), length=16)
-        return journal_place(f"{name}.bucket")
+    def _begin_large(self) -> None:
+        for it in self.keys.large:
+            if it.kept and it.old is not None:
+                self.large.append(it.old._replace(found=it.found))
+            else:
+                self._wanted[it.found.object(self.shard.root)] = it
+        # Nothing is written without all keys, so there is nothing to wait for; the next run has the rest.
+        objects = {} if self.keys.failures else dict(self._wanted)
+        for object in [it for it in objects if not it.is_pinned and not self.job.unpinned]:
+            text = "the store says neither ETag nor version; read it with --unpinned if no program writes to it"
+            self._settle(objects.pop(object), Read(object, None, "unreadable", text))
+        self.bytes = BytesCover(objects)
+        for read in self._earlier:
+            result = read()
+            self.bytes.take(result["pieces"], result["host"], is_earlier=True)
 
-    def _journal(self) -> BucketJournal:
-        return BucketJournal(self.journal_path, self._what())
+    def _read(self, object: Object) -> Read:
+        assert self.bytes is not None
+        it = self.bytes.found[object]
+        verdict = {"changed": "changing", "unreadable": "unreadable"}.get(it.status, "")
+        return Read(object, it.digest, verdict, it.detail)
 
-    # ---- What is written and said ----------------------------------------------------------------
+    def _judge_first(self) -> None:
+        """Judge the large objects. They are read again if they seem to have rotted."""
+        assert self.bytes is not None
+        first, self.again = self.bytes, []
+        for object in first.found:
+            handed, read = self._wanted[object], self._read(object)
+            if judge(self.shard, handed.found, handed.old, read)[0] in KEPT:
+                self.again.append(object)
+            else:
+                self._settle(handed, read, is_read=object not in first.resumed)
+        self.keys.bytes_read += first.done - first.resumed_bytes
+        self.keys.requests += first.requests
+        self.bytes = BytesCover(self.again)
 
-    def _write(self, driver: BucketDriver) -> Bucket | None:
-        job = self.job
-        if job.output is None or driver.failures:
+    def _settle(self, handed: Handed, read: Read, *, is_read: bool = True) -> None:
+        verdict, detail, fact = judge(self.shard, handed.found, handed.old, read)
+        if read.digest is not None:
+            self.keys.objects_read += is_read
+            by = "read" if is_read else evidence_of(read.object.etag, read.object.version)
+            tally(self.keys.evidence, {by: 1})
+        if fact is not None:
+            self.large.append(fact)
+        if verdict in KEPT and not self.shard.compares:
+            self.keys.doubt, verdict = self.keys.doubt or handed.found.key, "hashed"
+        tally(self.keys.counts, {verdict: 1})
+        if verdict not in ("same", "hashed"):
+            expected = handed.old.digest if handed.old else None
+            self._tell(Difference(verdict, handed.found.key, detail, expected, read.digest))
+
+    # ---- The end ---------------------------------------------------------------------------------
+
+    def end(self) -> Outcome:
+        """Judge, write the lists of the bucket, and count."""
+        keys, is_over = self.keys, True
+        bucket: Bucket | None = None
+        if self.is_empty:
+            self.causes.append(
+                f"there is no object below {self.shard.root}: is that the right place? Nothing was written"
+            )
+        else:
+            if not keys.failures:
+                keys.all_ranges()
+            if self.bytes is not None and self.again:
+                for object in self.again:
+                    self._settle(self._wanted[object], self._read(object))
+            self.large.sort(key=lambda it: it.key)
+            bucket = self._write()
+            is_over = not keys.failures
+        counts = {it: keys.counts[it] for it in _VERDICTS if keys.counts.get(it)}
+        self._look_for_causes()
+        code = self._code()
+        for it in keys.failures:
+            self._told({"note": it})
+        if keys.failures:
+            what = "the list was not written" if self.shard.output is not None else "not everything was compared"
+            self.causes.append(f"{what}: the same command continues")
+        more = {"requests": keys.requests, "list": _hex(bucket.digest if bucket else None)}
+        more |= {"contents": _hex(bucket.contents if bucket else None), "quick": not self.shard.reads_all}
+        return Outcome(
+            code,
+            counts,
+            keys.evidence,
+            keys.objects_read,
+            keys.bytes_read,
+            self.causes,
+            place=join(self.shard.output, self.name) if bucket is not None and self.shard.output is not None else None,
+            list=bucket.digest if bucket is not None else None,
+            contents=bucket.contents if bucket is not None else None,
+            more=more | {"resumed": keys.resumed},
+            why=reason(counts, self.wrong, self.causes) if code else "",
+            is_over=is_over,
+        )
+
+    def _write(self) -> Bucket | None:
+        job, keys = self.shard, self.keys
+        if job.output is None or keys.failures:
             return None
-        hashed = driver.objects - sum(driver.counts.get(it, 0) for it in ("removed", *UNSURE))
-        if driver.unknown and not self.options.accept_damage:
+        objects = sum(keys.counts.values())
+        hashed = objects - sum(keys.counts.get(it, 0) for it in ("removed", *UNSURE))
+        if keys.unknown and job.compares and not self.job.accept_damage:
             self.causes.append("the list stays as it was; --accept-damage writes it")
             return None
         was_empty = self.before is not None and not self.before.objects
-        if not hashed and not was_empty and not self.options.allow_empty:
+        if not hashed and not was_empty and not self.job.allow_empty:
             self.causes.append("nothing is there or could be hashed, so the list was not written")
             return None
-        if self.before is not None and self._loses(driver, hashed):
+        if self.before is not None and self._loses(hashed):
             self.causes.append(
                 f"most of the {objects_text(self.before.objects)} of the old list are gone, so it stays as it was: is "
                 "this the right store? --max-removed allows more"
             )
             return None
-        folder: Folder = folder_of(job.output, self.source)
-        if (doubt := self._doubt(driver, folder)) is not None:
-            self.causes.append(doubt)
+        if keys.doubt is not None:
+            why = f"the list has another digest of {job.root}{keys.doubt}, which may have rotted, so it stays as it was"
+            self.causes.append(f"{why}: `update` keeps the old digest, and accepts the new one")
             return None
-        known = {self.old.large.name} if self.old is not None and self.old.large is not None else set()
-        known = known if self._is_large_intact else set()
-        large = write_list(folder, driver.large, "large", known)
-        bucket = Bucket(job.root, driver.all_ranges(), large, b"", job.skip, job.limit)
-        return write_bucket(folder, bucket, self.name)
+        folder = folder_of(job.output, self.source)
+        large = write_list(folder, self.large, "large", self._known_large(folder))
+        return write_bucket(folder, Bucket(job.root, keys.all_ranges(), large, b"", job.skip, job.limit), self.name)
 
-    def _loses(self, driver: BucketDriver, hashed: int) -> bool:
+    def _known_large(self, folder: Folder) -> set[str]:
+        """Return the name of the old list of large objects, if all of it is still there."""
+        old: ListFile | None = self.old.large if self.old is not None else None
+        return {old.name} if old is not None and is_intact(read_list(folder, old)) else set()
+
+    def _loses(self, hashed: int) -> bool:
         assert self.before is not None
-        gone = self.before.objects - hashed if self.old is None else driver.counts.get("removed", 0)
-        return not self.options.max_removed.allows(gone, self.before.objects) and not self.options.allow_empty
-
-    def _doubt(self, driver: BucketDriver, folder: Folder) -> str | None:
-        """Return what is wrong with replacing the list that is there, if a new digest may be that of rot."""
-        if self.command != "sum" or self.before is None:
-            return None
-
-        def facts(parts: Iterable[ListFile], large: list[Fact], side: int) -> Iterator[tuple[str, int, Fact]]:
-            small = (it for part in parts for it in read_list(folder, part))
-            return ((it.key, side, it) for it in merge(small, large, key=lambda it: it.key))
-
-        try:
-            before = self.before
-            large = read_list(folder, before.large) if before.large is not None else []
-            new = (it.part for it in driver.all_ranges() if it.part is not None)
-            old: Fact | None = None
-            for key, side, fact in merge(facts(before.lists(), large, 0), facts(new, driver.large, 1)):
-                if side == 0:
-                    old = fact
-                elif old is not None and old.key == key and compare(old, fact)[0] in KEPT:
-                    why = f"the list has another digest of {self.job.root}{key}, which may have rotted"
-                    return f"{why}, so it stays as it was: `update` keeps the old digest, and accepts the new one"
-        except (ListError, FileNotFoundError) as error:
-            return f"the list is damaged, so it stays as it was ({error}): name another folder, or remove it"
-        return None
-
-    def _contents(self, driver: BucketDriver, bucket: Bucket | None) -> bytes | None:
-        """Return the digest of all lines in the order of keys: the same for the same objects, however they were shared.
-
-        It reads back the lists that the workers wrote.
-        """
-        if bucket is None or self.job.output is None:
-            return None
-        folder = folder_of(self.job.output, self.source)
-        lines = ((it.key, it.digest) for part in bucket.lists() for it in read_list(folder, part))
-        hasher = blake3()
-        for key, value in merge(lines, ((it.key, it.digest) for it in driver.large)):
-            hasher.update(line_of(key, value).encode("utf-8", "surrogateescape") + b"\n")
-        return hasher.digest()
+        gone = self.before.objects - hashed if self.old is None else self.keys.counts.get("removed", 0)
+        return not Limit.of(self.job.max_removed).allows(gone, self.before.objects) and not self.job.allow_empty
 
     def _tell(self, it: Difference) -> None:
-        uri = self.job.root + it.key
-        if self.options.json:
-            digests = {"expected": _hex(it.expected), "digest": _hex(it.digest)}
-            verdict = {"verdict": it.verdict, "evidence": _evidence(it)}
-            print_line(json.dumps({"uri": uri, **verdict, **digests, "detail": it.detail}))
-            return
-        # On one line, as b3sum writes names.
-        name = line_of(uri, b"").removeprefix("\\").removeprefix("  ")
-        detail = it.detail.removeprefix(f"{uri}: ")
-        line = f"{it.verdict:10} {name}" + (f"  ({detail})" if detail else "")
-        say(line) if self.command == "sum" else print_line(line)
+        evidence = "attested" if it.verdict == "removed" else "read" if it.digest is not None else None
+        digests = {"expected": _hex(it.expected), "digest": _hex(it.digest)}
+        self._told(
+            {
+                "uri": self.shard.root + it.key,
+                "verdict": it.verdict,
+                "evidence": evidence,
+                **digests,
+                "detail": it.detail,
+            }
+        )
 
-    def _summary(self, driver: BucketDriver, bucket: Bucket | None, contents: bytes | None) -> int:
-        counts = {it: driver.counts[it] for it in _VERDICTS if driver.counts.get(it)}
-        self._look_for_causes(driver)
-        code = self._code(driver)
-        for it in driver.failures:
-            say(it)
-        if driver.failures:
-            what = "the list was not written" if self.job.output is not None else "not everything was compared"
-            self.causes.append(f"{what}: the same command continues from {self.journal_path}")
-        if self.options.json:
-            found: dict[str, Any] = {"counts": counts, "evidence": driver.evidence}
-            found |= {"objects_read": driver.objects_read, "bytes_read": driver.bytes_read, "requests": driver.requests}
-            found |= {"list": _hex(bucket.digest) if bucket else None, "contents": _hex(contents)}
-            found |= {"quick": not self.job.reads_all, "resumed": driver.resumed, "causes": self.causes, "exit": code}
-            print_line(json.dumps(found))
-        elif not (self.options.quiet and code == _FINE):
-            text = summary(objects_text(driver.objects), counts, driver.evidence, bytes_text(driver.bytes_read))
-            say(text) if self.command == "sum" else print_line(text)
-            if bucket is not None and self.job.output is not None:
-                if contents is not None:
-                    say(f"the digest of all lines in the order of keys is {contents.hex()}")
-                print_line(line_of(join(self.job.output, self.name), bucket.digest))
-        if code != _FINE and (why := reason(counts, self.wrong, self.causes)):
-            say(why)
-        return code
-
-    def _look_for_causes(self, driver: BucketDriver) -> None:
-        if driver.unknown and not getattr(self.options, "accept_damage", False):
+    def _look_for_causes(self) -> None:
+        keys, old = self.keys, self.old
+        if keys.unknown and self.shard.compares and not self.job.accept_damage:
             self.causes.append(
-                f"what the list says of {objects_text(driver.unknown)} is damaged or missing (*.objects.gz), so that "
+                f"what the list says of {objects_text(keys.unknown)} is damaged or missing (*.objects.gz), so that "
                 "no one knows which of them were written to"
             )
-        is_gone = self.old is not None and self.old.objects and driver.counts.get("removed", 0) >= self.old.objects
-        if self.command == "verify" and is_gone:
+        is_gone = old is not None and old.objects and keys.counts.get("removed", 0) >= old.objects
+        if self.job.command == "verify" and is_gone:
             self.causes.append("nothing of the list is there: is this the right store?")
 
-    def _code(self, driver: BucketDriver) -> int:
-        there = {it for it, count in driver.counts.items() if count}
-        if driver.failures or there & UNSURE or self.causes:
+    def _code(self) -> int:
+        there = {it for it, count in self.keys.counts.items() if count}
+        if self.keys.failures or there & UNSURE or self.causes:
             return _UNKNOWN
         return _DIFFERS if there & self.wrong else _FINE
-
-
-class _Progress(Progress):
-    """How far a run over a bucket is. The number of objects is known only at the end."""
-
-    def line(self, driver: Any, workers: int) -> str:
-        (began, first), (now, last) = self._seen[0], self._seen[-1]
-        rate = max(0, last - first) / (now - began) if now > began else 0.0
-        text = f"{driver.objects:,} objects, {rate:,.0f}/s, {bytes_text(driver.bytes_read)} read, "
-        if driver.inner is not None and driver.inner.left:
-            text += f"{bytes_text(driver.inner.left)} of large objects left"
-        else:
-            text += f"{driver.ranges:,} {'range' if driver.ranges == 1 else 'ranges'} of keys left"
-        return f"{text}, {workers} {'worker' if workers == 1 else 'workers'}"
-
-
-def _evidence(it: Difference) -> str | None:
-    if it.verdict == "removed":
-        return "attested"
-    return "read" if it.digest is not None else None
 
 
 def _below(root: str, output: str) -> str | None:

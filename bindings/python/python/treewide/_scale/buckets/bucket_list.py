@@ -10,6 +10,7 @@ All that end in `.b3` can be read by `b3sum --check`, in the folder where they a
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from treewide._scale.buckets.list_files import ListFile
@@ -17,13 +18,16 @@ from treewide._scale.buckets.sinks import Folder
 from treewide._scale.lists import ListError, line_of
 from treewide._treewide import digest
 
-__all__ = ["LIST", "Bucket", "Range", "read_bucket", "write_bucket"]
+__all__ = ["LIST", "Bucket", "Range", "read_bucket", "read_index", "write_bucket"]
 
 #: The name of the list of lists.
 LIST = "bucket.b3"
-_FIRST = {"treewide": "list of lists", "version": 1}
+_FIRST = {"treewide": "list of lists", "version": 2}
 _NAME = re.compile(r"(part|large)-[0-9a-f]{32}")
 _INDEX = re.compile(r"index-[0-9a-f]{32}\.objects")
+
+
+bytes_ = bytes
 
 
 class Range(NamedTuple):
@@ -45,8 +49,10 @@ class Bucket(NamedTuple):
     digest: bytes
     #: Keys below the root that begin with this are left out: the lists themselves.
     skip: str | None
-    #: The most objects of a part.
+    #: Objects of a list, about.
     limit: int
+    #: The name and the digest of the index.
+    own_index: tuple[str, str] = ("", "")
 
     @property
     def objects(self) -> int:
@@ -57,6 +63,11 @@ class Bucket(NamedTuple):
     def bytes(self) -> int:
         """How many bytes they have."""
         return sum(it.bytes for it in self.parts())
+
+    @property
+    def contents(self) -> bytes_:
+        """The digest of the digests of all lists: the same for copies, as neither the URL nor an ETag is in it."""
+        return digest("".join(f"{it.digest.hex()}\n" for it in self.parts()).encode())
 
     def lists(self) -> Iterator[ListFile]:
         """Return the lists of key ranges, in the order of their keys."""
@@ -76,21 +87,23 @@ def write_bucket(folder: Folder, bucket: Bucket, name: str = LIST) -> Bucket:
     """
     first = {**_FIRST, "root": bucket.root, "skip": bucket.skip, "limit": bucket.limit}
     first |= {"objects": bucket.objects, "bytes": bucket.bytes}
-    lines = [json.dumps(first)]
-    for it in bucket.ranges:
-        lines.append(json.dumps({"after": it.after, "until": it.until, **_part_fields(it.part)}))
-    if bucket.large is not None:
-        lines.append(json.dumps({"large": True, **_part_fields(bucket.large)}))
-    index = ("\n".join(lines) + "\n").encode("ascii")
+    # Byte by byte: for 10 to the 9 objects it has 25 MB, and a list of its lines would have some times that.
+    index = bytearray()
+    ranges = ({"after": it.after, "until": it.until, **_part_fields(it.part)} for it in bucket.ranges)
+    large = [{"large": True, **_part_fields(bucket.large)}] if bucket.large is not None else []
+    for line in chain([first], ranges, large):
+        index += json.dumps(line).encode("ascii") + b"\n"
     text = _text_of(bucket, digest(index))
-    folder.put(_index(digest(index)), index)
+    folder.put(_index(digest(index)), bytes(index))
     folder.put(name, text)
-    return bucket._replace(digest=digest(text))
+    return bucket._replace(digest=digest(text), own_index=(_index(digest(index)), digest(index).hex()))
 
 
 def _text_of(bucket: Bucket, index: bytes) -> bytes:
-    lines = [line_of(f"{it.name}.b3", it.digest) for it in bucket.parts()]
-    return "".join(f"{it}\n" for it in [*lines, line_of(_index(index), index)]).encode("ascii")
+    text = bytearray()
+    for it in bucket.parts():
+        text += f"{line_of(f'{it.name}.b3', it.digest)}\n".encode("ascii")
+    return bytes(text + f"{line_of(_index(index), index)}\n".encode("ascii"))
 
 
 def _index(of: bytes) -> str:
@@ -115,20 +128,28 @@ def read_bucket(folder: Folder, name: str = LIST) -> Bucket | None:
         if any(_NAME.match(it[66:]) for it in [*others, last]):
             raise ListError(f"{name} is a list of lists that was changed: its last line does not name its index")
         return None
+    bucket = read_index(folder, own, last[:64])._replace(digest=digest(text))
+    if _text_of(bucket, bytes.fromhex(last[:64])) != text:
+        raise ListError(f"{own} is not the index of its list: write the list again with `sum -r`")
+    return bucket
+
+
+def read_index(folder: Folder, name: str, wanted: str) -> Bucket:
+    """Return a list of lists by its index alone, whose digest is wanted. Raises `ListError`."""
     try:
-        index = folder.get(own)
+        index = folder.get(name)
     except FileNotFoundError:
         raise ListError(
-            f"{name} is a list of lists, and its index {own} is missing: copy it there, or write the list again"
+            f"this is a list of lists, and its index {name} is missing: copy it there, or write the list again"
         ) from None
-    if digest(index).hex() != last[:64]:
-        raise ListError(f"{own} is damaged, or was changed: write the list again with `sum -r`")
+    if digest(index).hex() != wanted:
+        raise ListError(f"{name} is damaged, or was changed: write the list again with `sum -r`")
     first, *lines = index.decode("utf-8", "surrogateescape").split("\n")[:-1] or [""]
     try:
         head = json.loads(first)
         if head["version"] != _FIRST["version"]:
-            raise ListError(f"{name} is a list of lists of version {head['version']}, and this release reads 1")
-        bucket = Bucket(head["root"], [], None, digest(text), head["skip"], head["limit"])
+            raise ListError(f"{name} is a list of lists of version {head['version']}, and this release reads 2")
+        bucket = Bucket(head["root"], [], None, b"", head["skip"], head["limit"], (name, wanted))
         for line in lines:
             entry = json.loads(line)
             part = _part_of(entry)
@@ -139,8 +160,8 @@ def read_bucket(folder: Folder, name: str = LIST) -> Bucket | None:
     except ListError:
         raise
     except (ValueError, KeyError, TypeError):
-        raise ListError(f"{own} is damaged: write the list again with `sum -r`") from None
-    _check(bucket, own, text, digest(index))
+        raise ListError(f"{name} is damaged: write the list again with `sum -r`") from None
+    _check(bucket, name)
     return bucket
 
 
@@ -152,9 +173,7 @@ def _part_of(entry: Any) -> ListFile | None:
     return ListFile(entry["part"], bytes.fromhex(entry["digest"]), int(entry["objects"]), int(entry["bytes"]))
 
 
-def _check(bucket: Bucket, name: str, text: bytes, index: bytes) -> None:
-    if _text_of(bucket, index) != text:
-        raise ListError(f"{name} is not the index of its list: write the list again with `sum -r`")
+def _check(bucket: Bucket, name: str) -> None:
     ends: list[str | None] = [""]
     for it in bucket.ranges:
         if it.after != ends[-1] or (it.until is not None and it.until <= it.after):

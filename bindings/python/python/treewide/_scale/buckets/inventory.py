@@ -64,6 +64,13 @@ class Inventory:
                     page.append(found._replace(key=key[len(prefix) :]))
             yield page
 
+    def places(self, root: str, after: str, until: str | None, count: int) -> list[str]:
+        """Return up to `count` keys that cut a range: where row groups begin."""
+        prefix = root.partition("://")[2].partition("/")[2] if "://" in root else ""
+        firsts = [it.first[len(prefix) :] for it in self._groups if it.first.startswith(prefix)]
+        known = [it for it in firsts if it > after and (until is None or it < until)]
+        return known[:: max(1, -(-len(known) // (count + 1)))][:count]
+
     def _names(self) -> list[str]:
         if not self.url.endswith(".json"):
             return [self.url]

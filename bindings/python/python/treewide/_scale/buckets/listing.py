@@ -4,6 +4,7 @@ A key range `(after, until]` is for a bucket what a range of bytes is for an obj
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 from treewide._scale.buckets.keys import between, middle, shared, successor
 from treewide._scale.found import Found, Lists
@@ -14,6 +15,8 @@ __all__ = ["cuts", "listed"]
 
 #: Requests for the last key of a range. A guess: seven bisect a character, and six positions among 64.
 _PROBES = 48
+#: Requests at the same time that look for keys between.
+_REQUESTS = 16
 
 
 def listed(
@@ -88,8 +91,9 @@ def cuts(listing: Lists, root: str, after: str, until: str | None, count: int, r
     low = first[-1].key
     seen = {low}
     last = _last(low, until, first_after, seen)
-    known = (it.key for it in first)
-    found = {it for place in between(low, last, count, known) if (it := first_after(place)) is not None and it < last}
+    places = between(low, last, count, (it.key for it in first))
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        found = {it for it in pool.map(first_after, places) if it is not None and it < last}
     # Nothing comes after the last key itself. The keys on the way to it are near an end, most of the time.
     return sorted(found) or sorted(it for it in seen if it < last)[:count]
 

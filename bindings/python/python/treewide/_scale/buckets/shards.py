@@ -1,44 +1,55 @@
-"""Lists a key range of a bucket, hashes its objects, and writes a list of them: the work of a worker.
+"""Lists a key range of a bucket, hashes its objects, and writes lists of them: the work of a worker.
 
-A task names a key range, and never keys. A worker stops after some thousand objects, or when its time is over, and
-says how far it got; the rest is dealt again. What it sends back is small, however many objects there are.
+A task names a key range, and never keys. Lists are cut by keys alone: one begins at each key whose BLAKE3 begins with a
+multiple of the size of a group. So they do not depend on workers, tasks or faults, and a new object changes one list.
+A worker does the groups that begin in its range, and ends early only between groups.
 """
 
 import json
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal, NamedTuple
+from functools import lru_cache
+from heapq import merge
+from typing import Any, NamedTuple
 
+from treewide._scale.buckets.bucket_list import Bucket, read_index
 from treewide._scale.buckets.inventory import listing_of
 from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_unchanged, read_list, write_list
-from treewide._scale.buckets.listing import cuts, listed
+from treewide._scale.buckets.listing import listed
 from treewide._scale.buckets.sinks import folder_of
 from treewide._scale.buckets.whole_objects import Read, WholeObjects
 from treewide._scale.found import Found
+from treewide._scale.lists import ListError
 from treewide._scale.objects import evidence_of, is_suspect
-from treewide._scale.reading import Retries, Source, cause_of
-from treewide._scale.tasks import host
+from treewide._scale.reading import Refused, Retries, Source, cause_of
+from treewide._scale.results import base85, bytes_of
 from treewide._scale.verdicts import KEPT
-from treewide._treewide import blake3
+from treewide._treewide import blake3, digest
 
-__all__ = ["Cut", "Difference", "Handed", "Job", "Old", "Recheck", "Shard", "ShardResult", "compare", "judge"]
+__all__ = ["BucketJob", "Difference", "Handed", "compare", "hash_shard", "judge"]
 
-#: Differences that one result brings. A guess: they have some 200 bytes each.
+#: Differences after which a result ends. A guess: they have some 200 bytes each.
 _DIFFERENCES = 1000
+#: A list is cut after that many groups, if none of its keys begins one.
+_MOST_GROUPS = 8
 
 
 @dataclass(frozen=True)
-class Job:
+class BucketJob:
     """The common part of all tasks of a run."""
 
     #: A URL that ends in `/`.
     root: str
     #: The folder that lists are written to; nothing is written without it.
     output: str | None = None
-    #: The folder of the old list of lists.
+    #: The folder of the old lists, and the name and digest of their index.
     lists: str | None = None
+    index: tuple[str, str] | None = None
+    #: Whether objects are compared with the old lists. Otherwise their digests are only not to be lost.
+    compares: bool = True
     #: The inventory that is read instead of the store's list.
     inventory: str | None = None
     #: Whether also objects are read that are as recorded.
@@ -48,11 +59,17 @@ class Job:
     unpinned: bool = False
     #: Globs of URLs whose new digest is taken, though they rotted or are suspect.
     accept: tuple[str, ...] = ()
-    #: Objects of a part.
-    limit: int = 10_000
+    #: Objects of a list, about.
+    limit: int = 8192
     #: Objects up to this many bytes are read whole; objects above `large` are shared out in ranges.
     small: int = 4 << 20
     large: int = 1 << 30
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> "BucketJob":
+        """Return what `asdict` and JSON made of it."""
+        index = fields["index"]
+        return cls(**{**fields, "accept": tuple(fields["accept"]), "index": tuple(index) if index else None})
 
 
 class Difference(NamedTuple):
@@ -66,119 +83,54 @@ class Difference(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """A large object, which the driver shares out; or takes as it was, if it is `kept`."""
+    """A large object, which is shared out; or taken as it was, if it is `kept`."""
 
     found: Found
     old: Fact | None
     kept: bool = False
 
+    def fields(self) -> list[Any]:
+        """Return it for JSON."""
+        return [self.found, [self.old.found, base85(self.old.digest)] if self.old else None, self.kept]
 
-class Old(NamedTuple):
-    """A list that the last run wrote, and its range."""
-
-    part: ListFile
-    after: str
-    until: str | None
-
-
-@dataclass(frozen=True)
-class Shard:
-    """A key range `(after, until]`."""
-
-    job: Job
-    number: int
-    after: str
-    until: str | None
-    #: What is known of it: lists, and large objects.
-    old: tuple[Old, ...] = ()
-    large: tuple[Fact, ...] = ()
-    #: After this time a worker returns what it has.
-    seconds: float | None = None
-    attempt: int = 0
-
-    def run(self, source: Source) -> "ShardResult":
-        """List, hash and write."""
-        return _Work(self, source).run()
+    @classmethod
+    def of(cls, fields: Any) -> "Handed":
+        """Return what `fields` made."""
+        found, old, kept = fields
+        return cls(Found(*found), Fact(Found(*old[0]), bytes_of(old[1]) or b"") if old else None, kept)
 
 
-@dataclass(frozen=True)
-class Recheck:
-    """A key range that an earlier run did. It counts if it is listed as it was then."""
+def hash_shard(
+    job: BucketJob,
+    after: str,
+    until: str | None,
+    source: Source,
+    *,
+    stop: str | None,
+    exact: bool = True,
+    seen: str | None = None,
+    seconds: float | None = None,
+) -> dict[str, Any]:
+    """List the keys in `(after, until]`, hash their objects, and write a list for each group of keys.
 
-    job: Job
-    number: int
-    after: str
-    until: str | None
-    #: `ShardResult.seen`.
-    seen: str
-
-    def run(self, source: Source) -> "ShardResult":
-        """List the range. `seen` of the result has the objects there now."""
-        started, retries = time.monotonic(), Retries()
-        result = ShardResult(self.number, self.until, host=host())
-        try:
-            seen = blake3()
-            for found in _listed(self.job, source, self.after, self.until, retries):
-                _add(seen, found)
-            result.seen = seen.hexdigest()
-        except Exception as error:
-            result.status, result.detail = "failed", cause_of(error)
-        result.requests, result.seconds = retries.requests, time.monotonic() - started
-        return result
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A key range that should be cut into up to `count` more, so that others can begin with them."""
-
-    job: Job
-    number: int
-    after: str
-    until: str | None
-    count: int
-
-    def run(self, source: Source) -> "ShardResult":
-        """Look for keys at which to cut."""
-        started, retries = time.monotonic(), Retries()
-        result = ShardResult(self.number, self.after, host=host())
-        try:
-            listing = listing_of(self.job.root, source, self.job.inventory)
-            result.cuts = cuts(listing, self.job.root, self.after, self.until, self.count, retries)
-        except Exception as error:
-            result.status, result.detail = "failed", cause_of(error)
-        result.requests, result.seconds = retries.requests, time.monotonic() - started
-        return result
+    It continues to the end of the last group, but not past `stop`. It begins with the first group, if `after` is not
+    the `exact` end of another. With `seen`, a range that is listed as it was is not read.
+    Returns what is covered, and what is known of it; nothing is covered if that failed.
+    """
+    work = _Work(job, after, until, stop, exact, seconds, source)
+    try:
+        if seen is not None and work.seen_now() == seen:
+            return work.result | {"after": after, "until": until, "seen": seen, "is_seen": True}
+        return work.run()
+    except Exception as error:
+        work.reader.abandon()
+        status = (
+            "refused" if isinstance(error, (Refused, ListError, FileNotFoundError, ModuleNotFoundError)) else "failed"
+        )
+        return {"status": status, "detail": cause_of(error), "asked": [after, until], "requests": work.requests}
 
 
-@dataclass
-class ShardResult:
-    """The work done: everything up to and including the key `reached`; `None` is the last key of the bucket."""
-
-    number: int
-    reached: str | None
-    status: Literal["ok", "failed"] = "ok"
-    detail: str = ""
-    host: str = ""
-    part: ListFile | None = None
-    #: How many objects have which verdict.
-    counts: dict[str, int] = field(default_factory=dict)
-    differences: list[Difference] = field(default_factory=list)
-    large: list[Handed] = field(default_factory=list)
-    #: Where a range can be cut.
-    cuts: list[str] = field(default_factory=list)
-    objects_read: int = 0
-    bytes_read: int = 0
-    #: Objects that were not read, by the evidence that they are as recorded.
-    unread: dict[str, int] = field(default_factory=dict)
-    #: Objects that the old list says nothing of but their digests, because the rest is damaged or missing.
-    unknown: int = 0
-    #: The digest of all that the listing said.
-    seen: str = ""
-    requests: int = 0
-    seconds: float = 0.0
-
-
-def judge(job: Job, found: Found, old: Fact | None, read: Read) -> tuple[str, str, Fact | None]:
+def judge(job: BucketJob, found: Found, old: Fact | None, read: Read) -> tuple[str, str, Fact | None]:
     """Return the verdict on an object that was read, a detail, and what the next list says of it."""
     if read.digest is None:
         # What could not be read keeps the digest that it had.
@@ -190,8 +142,10 @@ def judge(job: Job, found: Found, old: Fact | None, read: Read) -> tuple[str, st
     fact = Fact(found, read.digest)
     if old is None:
         # Where there is nothing to compare with, nothing is added.
-        return ("hashed" if job.lists is None else "added"), "", fact
+        return ("added" if job.compares and job.lists is not None else "hashed"), "", fact
     verdict, detail = compare(old, fact)
+    if not job.compares:
+        return ("hashed" if verdict not in KEPT else verdict), detail, fact
     is_accepted = any(fnmatchcase(job.root + found.key, glob) for glob in job.accept)
     # Otherwise it keeps the digest that it had.
     return verdict, detail, old if verdict in KEPT and not is_accepted else fact
@@ -213,98 +167,163 @@ def compare(old: Fact, new: Fact) -> tuple[str, str]:
     return "changed", detail
 
 
-def _listed(job: Job, source: Source, after: str, until: str | None, retries: Retries) -> Iterator[Found]:
-    skip = (lambda key: key.startswith(job.skip)) if job.skip else (lambda key: False)
-    listing = listing_of(job.root, source, job.inventory)
-    for page in listed(listing, job.root, after, until, retries, skip=skip):
-        yield from page
+class _Old:
+    """The old lists of a bucket. Each process has those of a run once."""
+
+    def __init__(self, folder: Any, index: tuple[str, str]) -> None:
+        self._folder = folder
+        self.bucket: Bucket = read_index(folder, *index)
+        self._untils = [it.until or "" for it in self.bucket.ranges[:-1]]
+        self._large = read_list(folder, self.bucket.large) if self.bucket.large is not None else []
+        #: Lists that need not be written again, as their facts are still there.
+        self.intact = {self.bucket.large.name} if self.bucket.large is not None and is_intact(self._large) else set()
+
+    def after(self, key: str) -> Iterator[Fact]:
+        """Return what is known of the objects whose keys come after this, in order."""
+        large = self._large[bisect_right(self._large, key, key=lambda it: it.key) :]
+        return merge(self._small(key), large, key=lambda it: it.key)
+
+    def _small(self, key: str) -> Iterator[Fact]:
+        for it in self.bucket.ranges[bisect_right(self._untils, key) :]:
+            if it.part is not None:
+                try:
+                    found = read_list(self._folder, it.part, it.after, it.until)
+                except FileNotFoundError:
+                    raise ListError(f"{it.part.name}.b3 is missing, which the list of lists names") from None
+                if is_intact(found):
+                    self.intact.add(it.part.name)
+                yield from (fact for fact in found if fact.key > key)
 
 
-def _add(seen: blake3, found: Found) -> None:
-    seen.update(json.dumps(found).encode() + b"\n")
+@lru_cache(4)
+def _old_of(lists: str, index: tuple[str, str], source: Any) -> _Old:
+    return _Old(folder_of(lists, source), index)
 
 
 class _Work:
-    """A shard under way."""
+    """A key range under way."""
 
-    def __init__(self, shard: Shard, source: Source) -> None:
-        self.shard, self.job, self.source = shard, shard.job, source
+    def __init__(
+        self,
+        job: BucketJob,
+        after: str,
+        until: str | None,
+        stop: str | None,
+        exact: bool,
+        seconds: float | None,
+        source: Source,
+    ) -> None:
+        self.job, self.source, self.seconds = job, source, seconds
+        self.first, self.until, self.stop, self.is_exact = after, until, stop, exact or after == ""
         self.started = time.monotonic()
         self.retries = Retries()
-        self.result = ShardResult(shard.number, shard.after, host=host())
+        self.reader = WholeObjects(source, job.small, self._judge)
+        self.old: _Old | None = None
+        self._known: Iterator[Fact] = iter(())
+        self._next: Fact | None = None
         self.facts: list[Fact | None] = []
-        self.reader = WholeObjects(source, self.job.small, self._judge)
-        self.old: list[Fact] = []
-        #: Old lists that need not be written again, as their facts are still there.
-        self.intact: set[str] = set()
-        self.at = 0
         self.seen = blake3()
+        self.differences: list[Difference] = []
+        self.result: dict[str, Any] = {
+            "status": "ok", "after": after, "until": after, "lists": [], "counts": {}, "differences": [], "large": [],
+            "objects_read": 0, "bytes_read": 0, "unread": {}, "unknown": 0, "doubt": None,
+        }  # fmt: skip
 
-    def run(self) -> ShardResult:
+    @property
+    def requests(self) -> int:
+        return self.retries.requests + self.reader.requests
+
+    def _listed(self) -> Iterator[Found]:
+        job = self.job
+        skip = (lambda key: key.startswith(job.skip)) if job.skip else (lambda key: False)
+        listing = listing_of(job.root, self.source, job.inventory)
+        for page in listed(listing, job.root, self.first, self.stop, self.retries, skip=skip):
+            yield from page
+
+    def seen_now(self) -> str:
+        """Return the digest of all that the listing says of the range now."""
+        seen = blake3()
+        for found in self._listed():
+            _add(seen, found)
+        return seen.hexdigest()
+
+    def run(self) -> dict[str, Any]:
+        if self.job.lists is not None and self.job.index is not None:
+            own: Any = self.source
+            self.old = _old_of(self.job.lists, self.job.index, own)
+        self._walk()
+        self.reader.end()
         result = self.result
-        try:
-            self.old = self._known()
-            self._walk()
-            self.reader.end()
-            # Some were read after others were missed.
-            result.differences.sort(key=lambda it: it.key)
-            result.part = self._write()
-            result.seen = self.seen.hexdigest()
-        except Exception as error:
-            self.reader.abandon()
-            # Nothing of it counts: it is dealt again.
-            result = ShardResult(self.shard.number, self.shard.after, "failed", cause_of(error), host())
-        result.requests = self.retries.requests + self.reader.requests
-        result.seconds = time.monotonic() - self.started
-        return result
-
-    def _known(self) -> list[Fact]:
-        shard = self.shard
-        facts = list(shard.large)
-        if shard.old and self.job.lists is not None:
-            folder = folder_of(self.job.lists, self.source)
-            for it in shard.old:
-                found = read_list(folder, it.part, it.after, it.until)
-                if is_intact(found):
-                    self.intact.add(it.part.name)
-                facts += found
-        inside = [it for it in facts if it.key > shard.after and (shard.until is None or it.key <= shard.until)]
-        self.result.unknown = sum(it.found.size < 0 for it in inside)
-        return sorted(inside, key=lambda it: it.key)
+        # Some were read after others were missed.
+        result["differences"] = [
+            [*it[:3], base85(it.expected), base85(it.digest)] for it in sorted(self.differences, key=lambda it: it.key)
+        ]
+        return result | {"seen": self.seen.hexdigest(), "requests": self.requests}
 
     def _walk(self) -> None:
-        shard, job = self.shard, self.job
-        for count, found in enumerate(_listed(job, self.source, shard.after, shard.until, self.retries), 1):
-            self._remove(found.key)
+        """Do the groups that begin in the range."""
+        last, in_group = self.first, 0
+        has_begun = self.is_exact and self._begin(last)
+        for found in self._listed():
+            key = found.key
+            is_first = _begins_group(key, self.job.limit)
+            is_past = self.until is not None and key > self.until
+            if is_past and (is_first or not has_begun):
+                return self._end(max(last, self.until or ""), last, in_group) if has_begun else None
+            if not has_begun:
+                if not is_first:
+                    last = key
+                    continue
+                has_begun = self._begin(last)
+            elif in_group and (is_first or in_group >= _MOST_GROUPS * self.job.limit):
+                self._write(last)
+                in_group = 0
+                if self._is_over():
+                    return self._end(last, last, 0)
+            self._remove(key)
             _add(self.seen, found)
             self._see(found)
-            self.result.reached = found.key
-            if count >= job.limit or self._is_over():
-                return
-        self._remove(None)
-        self.result.reached = shard.until
+            last, in_group = key, in_group + 1
+        return self._end(self.stop, last, in_group) if has_begun else None
+
+    def _begin(self, after: str) -> bool:
+        self.result["after"] = after
+        if self.old is not None:
+            self._known = self.old.after(after)
+            self._next = next(self._known, None)
+        return True
+
+    def _end(self, until: str | None, last: str, in_group: int) -> None:
+        """End with everything up to and including `until`."""
+        self._remove(None, until)
+        if in_group:
+            self._write(last)
+        self.result["until"] = until
 
     def _is_over(self) -> bool:
-        seconds = self.shard.seconds
-        is_late = seconds is not None and time.monotonic() - self.started > seconds
-        return is_late or len(self.result.differences) >= _DIFFERENCES
+        is_late = self.seconds is not None and time.monotonic() - self.started > self.seconds
+        return is_late or len(self.differences) >= _DIFFERENCES
 
-    def _remove(self, key: str | None) -> None:
-        """Say of all that are known below `key` that they are gone."""
-        while self.at < len(self.old) and (key is None or self.old[self.at].key < key):
-            gone = self.old[self.at]
-            self.at += 1
-            self._say("removed", gone.key, "", gone.digest, None)
+    def _remove(self, key: str | None, until: str | None = None) -> None:
+        """Say of all that are known below `key`, or up to `until`, that they are gone."""
+        while (gone := self._next) is not None:
+            if (gone.key >= key) if key is not None else (until is not None and gone.key > until):
+                return
+            self._pop()
+            if self.job.compares:
+                self._say("removed", gone.key, "", gone.digest, None)
+
+    def _pop(self) -> Fact | None:
+        known, self._next = self._next, next(self._known, None)
+        self.result["unknown"] += known is not None and known.found.size < 0
+        return known
 
     def _see(self, found: Found) -> None:
-        old = None
-        if self.at < len(self.old) and self.old[self.at].key == found.key:
-            old = self.old[self.at]
-            self.at += 1
+        old = self._pop() if self._next is not None and self._next.key == found.key else None
         if old is not None and not self.job.reads_all and is_unchanged(old, found):
             self._keep(found, old)
         elif found.size > self.job.large:
-            self.result.large.append(Handed(found, old))
+            self.result["large"].append(Handed(found, old).fields())
         elif found.etag is None and found.version is None and not self.job.unpinned:
             text = "the store says neither ETag nor version, so that a change would not be noticed; "
             text += "read it with --unpinned if no program writes to it"
@@ -318,23 +337,26 @@ class _Work:
     def _keep(self, found: Found, old: Fact) -> None:
         self._count("same")
         by = evidence_of(found.etag, found.version)
-        self.result.unread[by] = self.result.unread.get(by, 0) + 1
+        self.result["unread"][by] = self.result["unread"].get(by, 0) + 1
         if found.size > self.job.large:
-            self.result.large.append(Handed(found, old, kept=True))
+            self.result["large"].append(Handed(found, old, kept=True).fields())
         else:
             self.facts.append(old._replace(found=_newer(old.found, found)))
 
     def _judge(self, token: tuple[int, Found, Fact | None], read: Read) -> None:
         index, found, old = token
         if read.digest is not None:
-            self.result.objects_read += 1
-            self.result.bytes_read += read.object.size
+            self.result["objects_read"] += 1
+            self.result["bytes_read"] += read.object.size
         verdict, detail, fact = judge(self.job, found, old, read)
         if verdict in KEPT:
             # A second time, as a bit may flip on the way.
             read = self.reader.read_now(read.object)
             verdict, detail, fact = judge(self.job, found, old, read)
         self.facts[index] = fact
+        if verdict in KEPT and not self.job.compares:
+            self.result["doubt"] = self.result["doubt"] or found.key
+            verdict = "hashed"
         if verdict in ("same", "hashed"):
             self._count(verdict)
         else:
@@ -342,17 +364,30 @@ class _Work:
 
     def _say(self, verdict: str, key: str, detail: str, expected: bytes | None, digest: bytes | None) -> None:
         self._count(verdict)
-        self.result.differences.append(Difference(verdict, key, detail, expected, digest))
+        self.differences.append(Difference(verdict, key, detail, expected, digest))
 
     def _count(self, verdict: str) -> None:
-        self.result.counts[verdict] = self.result.counts.get(verdict, 0) + 1
+        self.result["counts"][verdict] = self.result["counts"].get(verdict, 0) + 1
 
-    def _write(self) -> ListFile | None:
-        if self.job.output is None:
-            return None
-        known = self.intact if self.job.output == self.job.lists else set()
-        folder = folder_of(self.job.output, self.source)
-        return write_list(folder, [it for it in self.facts if it is not None], known=known)
+    def _write(self, last: str) -> None:
+        """Write the list of a group, whose last key this is."""
+        self.reader.flush()
+        facts, self.facts = [it for it in self.facts if it is not None], []
+        part: ListFile | None = None
+        if self.job.output is not None:
+            known = self.old.intact if self.old is not None and self.job.output == self.job.lists else set()
+            part = write_list(folder_of(self.job.output, self.source), facts, known=known)
+        self.result["lists"].append(
+            [last, [part.name, base85(part.digest), part.objects, part.bytes] if part else None]
+        )
+
+
+def _begins_group(key: str, limit: int) -> bool:
+    return int.from_bytes(digest(key.encode("utf-8", "surrogateescape"))[:4], "little") % limit == 0
+
+
+def _add(seen: blake3, found: Found) -> None:
+    seen.update(json.dumps(found).encode() + b"\n")
 
 
 def _newer(old: Found, found: Found) -> Found:

@@ -9,14 +9,14 @@ from typing import Protocol
 from treewide._scale.buckets.listing import listed
 from treewide._scale.found import Lists
 from treewide._scale.reading import Refused, Retries, Source, head, read
-from treewide._scale.sources import STORES, WEB, Store, source_of
+from treewide._scale.sources import STORES, WEB, Store, scheme_of, source_of
 from treewide._scale.sources.files import Files
 from treewide._scale.sources.fsspec import Fsspec
 from treewide._scale.sources.obstore import Obstore
 from treewide._scale.sources.web import Web
 from treewide._scale.writing import write
 
-__all__ = ["Folder", "folder_of", "join", "scheme_of"]
+__all__ = ["Folder", "folder_of", "join"]
 
 
 class Folder(Protocol):
@@ -30,12 +30,6 @@ class Folder(Protocol):
 
     def names(self, prefix: str) -> Iterator[str]:
         """Return the names of the files that begin with this."""
-
-
-def scheme_of(url: str) -> str:
-    """Return the scheme of a URL; `file` for a path."""
-    scheme, separator, _ = url.partition("://")
-    return scheme.lower() if separator else "file"
 
 
 def join(folder: str, name: str) -> str:

@@ -7,9 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, NamedTuple, TypeVar
 
 from treewide._scale.objects import Object
+from treewide._scale.part import read_part
 from treewide._scale.reading import Changed, Retries, Source, cause_of, head, read
-from treewide._scale.tasks import Task
-from treewide._treewide import Parts, digest, hash_many
+from treewide._treewide import digest, hash_many
 
 __all__ = ["Read", "WholeObjects"]
 
@@ -67,11 +67,15 @@ class WholeObjects(Generic[_T]):
         self._waiting.append((token, future, size))
         self._waiting_bytes += size
 
-    def end(self) -> None:
+    def flush(self) -> None:
         """Wait for all of them."""
         while self._waiting:
             self._take()
         self._hash()
+
+    def end(self) -> None:
+        """Wait for all of them, and begin nothing more."""
+        self.flush()
         self._pool.shutdown()
 
     def read_now(self, object: Object) -> Read:
@@ -123,9 +127,9 @@ class WholeObjects(Generic[_T]):
         if 0 < object.size <= self._small:
             return Read(object, None), read(self._source, object, 0, object.size, retries)
         # In pieces; and an empty one is only looked at.
-        result = Task(object, 0, object.size).run(self._source, retries=retries)
-        if result.status == "changed":
-            raise Changed(result.detail)
-        if result.status == "failed":
-            raise OSError(result.detail)
-        return Read(object, Parts.from_bytes(result.parts).finish()), None
+        status, detail, parts = read_part(object, 0, object.size, self._source, retries)
+        if status == "changed":
+            raise Changed(detail)
+        if status != "ok":
+            raise OSError(detail)
+        return Read(object, parts.finish()), None

@@ -7,7 +7,7 @@ from treewide._scale.sources.fsspec import Fsspec
 from treewide._scale.sources.obstore import Obstore
 from treewide._scale.sources.web import Web
 
-__all__ = ["STORES", "WEB", "Files", "Fsspec", "Obstore", "Store", "Web", "path_of", "source_of", "url_of"]
+__all__ = ["STORES", "WEB", "Files", "Fsspec", "Obstore", "Store", "Web", "path_of", "scheme_of", "source_of", "url_of"]
 
 Store: TypeAlias = Files | Fsspec | Obstore | Web
 """A source that can also be written to."""
@@ -32,3 +32,9 @@ def url_of(uri: str) -> str:
     """Return a URL with its scheme in small letters, as sources name it."""
     scheme, separator, rest = uri.partition("://")
     return f"{scheme.lower()}://{rest}" if separator else uri
+
+
+def scheme_of(url: str) -> str:
+    """Return the scheme of a URL; `file` for a path."""
+    scheme, separator, _ = url.partition("://")
+    return scheme.lower() if separator else "file"

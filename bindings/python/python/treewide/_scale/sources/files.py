@@ -48,7 +48,7 @@ class Files:
 
     def hash(self, parts: Parts, object: Object, start: int, stop: int) -> Reply:
         """Hash a range. The file is looked at afterwards, so that it was the same all the time."""
-        handle = self._open(object.uri)
+        handle = self._open(object)
         is_whole = parts._hash_file(handle, start, stop)
         there = os.fstat(handle)
         if not is_whole and there.st_size == object.size:
@@ -57,7 +57,7 @@ class Files:
 
     def get(self, object: Object, start: int, stop: int) -> Reply:
         """Read a range."""
-        handle = self._open(object.uri)
+        handle = self._open(object)
         data = bytearray(stop - start)
         with open(handle, "rb", buffering=0, closefd=False) as file:
             file.seek(start)
@@ -84,10 +84,11 @@ class Files:
                 page = []
         yield page
 
-    def _open(self, uri: str) -> int:
+    def _open(self, object: Object) -> int:
         """Return the file that this thread has open, if it is this one, or open it."""
-        own = self._own
-        if getattr(own, "uri", None) != uri:
+        own, uri = self._own, object.uri
+        # Another file may have its name by now, in a process that does one run after the other.
+        if getattr(own, "uri", None) != uri or _etag(os.fstat(own.file.fileno())) != object.etag:
             own.file = own.uri = None
             try:
                 own.file = open(path_of(uri), "rb", buffering=0)  # noqa: SIM115 - open until the next one

@@ -1,0 +1,160 @@
+"""Coverage of objects by results of their parts, and the bytes of the next round.
+
+It starts nothing, waits for nothing and reads no byte. What no result covers is in the next round, so it does not
+matter what was lost, came twice, or ended early.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from treewide._scale.objects import Object
+from treewide._scale.part import Piece, object_of
+from treewide._scale.results import bytes_of
+from treewide._treewide import Clash, Parts
+
+__all__ = ["BytesCover", "Hashed"]
+
+#: Below this, requests and messages would take more time than bytes. A guess: 64 MiB are half a second of 1 Gb/s.
+_SMALLEST = 64 << 20
+#: Above this size, too much is read again when a worker dies. A guess.
+_LARGEST = 16 << 30
+#: Parts in one result, at most: 48 KB.
+_PARTS = 1024
+#: Pieces for each worker that would make up the rest: they shrink, so there are about three times as many.
+_SHARES = 8
+#: The most objects of one task.
+_MANY = 1000
+#: A range fails in that many rounds without any progress before its object is unreadable.
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Hashed:
+    """The outcome of an object."""
+
+    object: Object
+    status: Literal["hashed", "changed", "unreadable"]
+    digest: bytes | None = None
+    detail: str = ""
+
+
+@dataclass
+class _Open:
+    parts: Parts
+    #: Who hashed which range, so that two who disagree can be named.
+    hosts: list[tuple[int, int, str]] = field(default_factory=list)
+    failures: int = 0
+    cause: str = ""
+    has_new: bool = False
+
+
+class BytesCover:
+    """Takes results until it is known what became of each object."""
+
+    def __init__(
+        self,
+        objects: Iterable[Object],
+        *,
+        group: Callable[[Object], int | None] = lambda object: None,
+        hashed: Callable[[Object, bytes, Parts], object] = lambda object, digest, parts: None,
+    ) -> None:
+        """Begin with nothing. `group` says by which groups an object is hashed; `hashed` takes its parts in the end."""
+        self._open = {it: _Open(Parts(it.size, object=it.identity)) for it in objects}
+        self._group, self._hashed = group, hashed
+        self.found: dict[Object, Hashed] = {}
+        #: Objects that an earlier run read in part, and the bytes that it read.
+        self.resumed: set[Object] = set()
+        self.resumed_bytes = 0
+        self.done = self.requests = 0
+        #: Bytes that are not hashed yet, of objects that are not given up.
+        self.left = sum(it.size for it in self._open)
+
+    def missing(self, workers: int) -> list[list[Piece]]:
+        """Return what each task of the next round hashes; nothing if all is known."""
+        for object, state in list(self._open.items()):
+            state.failures = 0 if state.has_new or not state.cause else state.failures + 1
+            if state.failures >= _ROUNDS:
+                self._settle(object, Hashed(object, "unreadable", None, state.cause))
+            state.has_new, state.cause = False, ""
+        tasks: list[list[Piece]] = []
+        small: list[Piece] = []
+        size = 0
+        rest = self.left
+        for object, state in self._open.items():
+            for start, stop in state.parts.missing() or [(0, 0)]:
+                for piece in self._cut(object, start, stop, rest, workers):
+                    length = piece.stop - piece.start
+                    rest -= length
+                    if length >= _SMALLEST:
+                        tasks.append([piece])
+                        continue
+                    small.append(piece)
+                    size += length
+                    if len(small) >= min(_MANY, len(self._open) // (_SHARES * workers) + 1) or size >= _SMALLEST:
+                        tasks.append(small)
+                        small, size = [], 0
+        return [*tasks, small] if small else tasks
+
+    def _cut(self, object: Object, start: int, stop: int, rest: int, workers: int) -> Iterator[Piece]:
+        group = self._group(object)
+        most = _LARGEST if group is None else min(_LARGEST, _PARTS * group)
+        while True:
+            share = rest // (_SHARES * max(1, workers))
+            size = min(max(1 << max(0, share.bit_length() - 1), _SMALLEST), most)
+            # At multiples of its length a piece is one node of the tree. A remainder before one is not worth a task.
+            end = (start // size + 1) * size
+            end = min(end + size if end - start < size // 2 else end, stop)
+            yield Piece(object, start, end, group)
+            rest -= end - start
+            start = end
+            if start >= stop:
+                return
+
+    def take(self, pieces: Iterable[dict[str, Any]], host: str, *, is_earlier: bool = False) -> None:
+        """Take the pieces of a result: late, twice, or of objects that are settled. `ValueError`: damaged."""
+        for it in pieces:
+            object = object_of(it)
+            self.requests += 0 if is_earlier else int(it["requests"])
+            state = self._open.get(object)
+            if state is None:
+                continue
+            status, detail = it["status"], str(it["detail"])
+            if is_earlier and status != "ok":
+                continue
+            if status in ("changed", "refused"):
+                kind: Literal["changed", "unreadable"] = "changed" if status == "changed" else "unreadable"
+                self._settle(object, Hashed(object, kind, None, detail))
+                continue
+            self._absorb(object, state, Parts.from_bytes(bytes_of(it["parts"]) or b""), host, is_earlier)
+            state.cause = detail or state.cause
+            if object in self._open and status == "ok" and not state.parts.missing():
+                digest = state.parts.finish()
+                self._hashed(object, digest, state.parts)
+                self._settle(object, Hashed(object, "hashed", digest))
+
+    def _absorb(self, object: Object, state: _Open, parts: Parts, host: str, is_earlier: bool) -> None:
+        try:
+            new, _ = state.parts.absorb(parts)
+        except Clash as clash:
+            (start, stop), other = clash.here, clash.there
+            hosts = [
+                name for low, high, name in state.hosts if low < max(stop, other[1]) and high > min(start, other[0])
+            ]
+            who = " and ".join(dict.fromkeys([*hosts, host]))
+            detail = f"{object.uri}: bytes {start}..{stop} have two values: {who} disagree; check their memory"
+            self._settle(object, Hashed(object, "unreadable", None, detail))
+            return
+        state.has_new = state.has_new or new > 0
+        if known := parts.parts():
+            state.hosts.append((known[0][0], known[-1][1], host))
+        self.done += new
+        self.left -= new
+        if is_earlier:
+            self.resumed.add(object)
+            self.resumed_bytes += new
+
+    def _settle(self, object: Object, found: Hashed) -> None:
+        state = self._open.pop(object)
+        self.left -= sum(stop - start for start, stop in state.parts.missing())
+        self.found[object] = found

@@ -1,0 +1,157 @@
+"""Runs: rounds of tasks that any map does, until what no result covers is nothing.
+
+cover = Cover(job)
+while tasks := cover.missing(workers):
+    for result in map(run, tasks):
+        cover.take(result)
+outcome = cover.end()
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from os import PathLike
+from pathlib import Path
+
+from treewide._scale.buckets.bucket_command import BucketCovering, bucket_of
+from treewide._scale.engines import threads
+from treewide._scale.job import Job
+from treewide._scale.object_command import ObjectCovering
+from treewide._scale.outcome import Covering, Outcome, Row
+from treewide._scale.results import seal, unseal
+from treewide._scale.run import run
+from treewide._scale.work import Work
+
+__all__ = ["Cover", "Map", "hash_all"]
+
+Map = Callable[[Callable[[bytes], bytes], list[bytes]], Iterable[bytes]]
+"""Applies a function to tasks, anywhere, and returns the results in any order."""
+
+#: Rounds in a row without any result before the error of the map is raised.
+_ROUNDS = 2
+#: Seconds after which a task returns what it has: a twentieth of the time since the beginning, within these.
+_SHARE, _SHORTEST, _LONGEST = 20, 20.0, 300.0
+
+
+class Cover:
+    """Coverage so far. It starts no task and deals nothing again; only `missing` asks the store."""
+
+    def __init__(self, job: Job, told: Callable[[Row], object] = lambda row: None) -> None:
+        """Look at what the job names. `told` gets a row for each object that differs, or each that was named.
+
+        Raises `ValueError` for a job that makes no sense, or a list that is damaged; `OSError`.
+        """
+        self.job, self._told = job, told
+        found = None if job.command == "sum" or job.list is None else bucket_of(job)
+        is_bucket = job.recursive or found is not None
+        self._covering: Covering = BucketCovering(job, told, found) if is_bucket else ObjectCovering(job, told)
+        self._began, self._round = time.monotonic(), 0
+
+    @property
+    def key(self) -> str:
+        """The key that runs have in common which do the same."""
+        return self._covering.key
+
+    def missing(self, workers: int) -> list[bytes]:
+        """Return tasks that no result covers, of a size for that many workers; nothing if all is known."""
+        seconds = min(max((time.monotonic() - self._began) / _SHARE, _SHORTEST), _LONGEST)
+        self._round += 1
+        common = {"job": self.key, "run": self.job.run, "round": self._round, "seconds": seconds}
+        common["option"] = dict(self.job.option)
+        return [seal({**common, **it}) for it in self._covering.missing(max(1, workers))]
+
+    def take(self, result: bytes) -> None:
+        """Take a result: in any order, twice, late. Raises `ValueError` if it is damaged, or of another run."""
+        found = unseal(result)
+        if (found.get("job"), found.get("run")) != (self.key, self.job.run):
+            raise ValueError("this is the result of another run")
+        self._covering.take(found)
+
+    def end(self) -> Outcome:
+        """Judge, write the lists, and count. Raises `ValueError` if something is not covered, and writes nothing."""
+        return self._covering.end()
+
+    def continues(self, work: Work) -> None:
+        """Take what an earlier run of the same job left in its folder."""
+        found = work.results()
+        if work.outdated is not None:
+            text = f"an earlier run stopped {work.outdated} days ago, which is too long to continue it: starting anew"
+            self._told({"note": text})
+        resumed = self._covering.earlier([partial(_read, work, path) for path in found])
+        if resumed:
+            self._told({"note": f"{resumed}: continuing it from {work.path}"})
+
+    def again(self, work: Work) -> None:
+        """Take the results of this run from its folder, round by round, as they were taken or would have been."""
+        rounds: dict[int, list[Path]] = {}
+        for path in work.results():
+            rounds.setdefault(int(_read(work, path)["round"]), []).append(path)
+        for _, paths in sorted(rounds.items()):
+            self.missing(1)
+            for path in paths:
+                with suppress(ValueError):
+                    self.take(path.read_bytes())
+
+    def progress(self) -> tuple[int, int | None, str]:
+        """Return what is done, what is left if that is known, and what to say of it."""
+        return self._covering.progress()
+
+
+def _read(work: Work, path: Path) -> Row:
+    found = work.read(path)
+    if found is None:
+        raise ValueError(f"{path}: this result was removed or changed by another program while it was needed")
+    return found
+
+
+def hash_all(
+    job: Job | Cover,
+    map: Map | None = None,
+    *,
+    workers: int | None = None,
+    work: str | PathLike[str] | Work | None = None,
+    told: Callable[[Row], object] = lambda row: None,
+    shown: Callable[[Cover, int], object] = lambda cover, workers: None,
+) -> Outcome:
+    """Run a job to its end. `map(f, tasks)` applies a function to tasks, and returns results in any order.
+
+    Without it, threads do it. `workers` says how many there are, for the size of tasks. If the map raises, what it had
+    not done is in the next round; two rounds in a row without a result raise its error. `work` is a folder that keeps
+    results, for a run that is killed. `told` gets rows, `shown` is called after each result.
+
+    Raises what `Cover` raises.
+    """
+    if map is None:
+        with threads(workers) as (map, workers):
+            return hash_all(job, map, workers=workers, work=work, told=told, shown=shown)
+    cover = job if isinstance(job, Cover) else Cover(job, told)
+    folder = Work(work, cover.key) if isinstance(work, (str, PathLike)) else work
+    if folder is not None:
+        cover.continues(folder)
+    count, failed = workers or 1, 0
+    error: Exception | None = None
+    while tasks := cover.missing(count):
+        shown(cover, count)
+        results = 0
+        try:
+            for result in map(run, tasks):
+                try:
+                    cover.take(result)
+                except ValueError as problem:
+                    error = problem
+                    continue
+                results += 1
+                if folder is not None and folder.problem is None and folder.keep(result) is None:
+                    text = f"a run that is killed would begin anew: {folder.path}: {folder.problem}"
+                    told({"note": text})
+                shown(cover, count)
+        except Exception as problem:
+            error = problem
+        failed = 0 if results else failed + 1
+        if failed == _ROUNDS:
+            raise error or RuntimeError("the map returned no result")
+    outcome = cover.end()
+    if folder is not None and outcome.is_over and (why := folder.forget()) is not None:
+        told({"note": f"remove {folder.path}, or the next run takes what this one found: {why}"})
+    return outcome

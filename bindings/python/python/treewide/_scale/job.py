@@ -1,0 +1,90 @@
+"""Jobs: the options of the command, as they are named there."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from secrets import token_hex
+from typing import Any, Literal
+
+from treewide._scale.console import UsageError
+from treewide._scale.sources import Store, scheme_of, source_of
+from treewide._treewide import hexdigest
+
+__all__ = ["Job", "source_for"]
+
+#: Names of options of stores that are not for files.
+_SECRET = re.compile(r"key|secret|token|password|credential|sas|account", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of the command `sum`, `verify` or `update`, with their names.
+
+    `run` is in each task and result, so that neither a cache of an engine nor an old folder answers for another run.
+    """
+
+    command: Literal["sum", "verify", "update"]
+    urls: tuple[str, ...] = ()
+    list: str | None = None
+    output: str | None = None
+    recursive: bool = False
+    expect: str | None = None
+    quick: bool = False
+    outboards: str | None = None
+    group: int | None = None
+    inventory: str | None = None
+    #: Options of the store.
+    option: Mapping[str, Any] = field(default_factory=dict)
+    accept_rot: tuple[str, ...] = ()
+    accept_damage: bool = False
+    allow_empty: bool = False
+    max_removed: str = "50%"
+    unpinned: bool = False
+    run: str = field(default_factory=lambda: token_hex(8))
+
+    def key(self, *lists: bytes) -> str:
+        """Return what jobs have in common that do the same with these lists, by their digests: the name of a folder."""
+        named = [it for it in [*self.urls, self.list, self.output] if it is not None]
+        here = os.path.abspath(".") if any(scheme_of(it) == "file" for it in named) else None
+        there = {name: os.environ.get(name) for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT")}
+        what = {
+            **asdict(self),
+            "run": None,
+            "here": here,
+            "there": there,
+            "version": 1,
+            "lists": [it.hex() for it in lists],
+        }
+        return hexdigest(json.dumps(what, sort_keys=True, default=str).encode(), length=16)
+
+    def to_json(self) -> str:
+        """Return it as text. Raises `UsageError` if an option is a secret, which belongs in no file."""
+        for name in self.option:
+            if _SECRET.search(name):
+                raise UsageError(
+                    f"--option {name}: is a secret, which would be in a file; set it where workers find it"
+                )
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of_json(cls, text: str) -> "Job":
+        """Return what `to_json` made. Raises `ValueError` if it is something else."""
+        found = json.loads(text)
+        if not isinstance(found, dict) or not {it.name for it in fields(cls)} >= found.keys() >= {"command", "run"}:
+            raise ValueError("this is not a job of treewide scale")
+        values: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
+        return cls(**values)
+
+
+def source_for(url: str, option: Mapping[str, Any]) -> Store:
+    """Return the source for a URL. One is kept in each process for each store, as it has connections."""
+    scheme = scheme_of(url)
+    return _kept(scheme, "{}" if scheme == "file" else json.dumps(dict(option), sort_keys=True))
+
+
+@lru_cache(64)
+def _kept(scheme: str, option: str) -> Store:
+    return source_of(f"{scheme}://", **json.loads(option))

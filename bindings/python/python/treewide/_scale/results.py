@@ -1,0 +1,51 @@
+"""Tasks and results as bytes: JSON with a check, which any engine carries and any folder keeps.
+
+A result names its job and the run, the host, and the time. So nothing is taken from
+another.
+"""
+
+import base64
+import json
+import os
+import socket
+from typing import Any
+
+from treewide._treewide import digest
+
+__all__ = ["Damaged", "base85", "bytes_of", "host", "seal", "unseal"]
+
+_CHECK = 32
+
+
+class Damaged(ValueError):
+    """A result that is cut off or changed, or no result."""
+
+
+def seal(fields: dict[str, Any]) -> bytes:
+    """Return bytes that `unseal` reads."""
+    text = json.dumps(fields, separators=(",", ":")).encode()
+    return digest(text).hex()[:_CHECK].encode() + text
+
+
+def unseal(data: bytes) -> dict[str, Any]:
+    """Return what was sealed. Raises `Damaged`."""
+    text = data[_CHECK:]
+    if digest(text).hex()[:_CHECK].encode() != data[:_CHECK]:
+        raise Damaged("this is not a task or result of treewide scale, or it is damaged")
+    fields: dict[str, Any] = json.loads(text)
+    return fields
+
+
+def base85(data: bytes | None) -> str | None:
+    """Return bytes as text."""
+    return None if data is None else base64.b85encode(data).decode()
+
+
+def bytes_of(text: str | None) -> bytes | None:
+    """Return what `base85` made text of."""
+    return None if text is None else base64.b85decode(text)
+
+
+def host() -> str:
+    """Return the name of this machine and process."""
+    return f"{socket.gethostname()}:{os.getpid()}"

@@ -1,0 +1,51 @@
+"""Tasks: all that an engine calls, and what it calls them with."""
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+from treewide._scale.buckets.shards import BucketJob, hash_shard
+from treewide._scale.job import source_for
+from treewide._scale.objects import Object
+from treewide._scale.outcome import Row
+from treewide._scale.part import Piece, hash_pieces
+from treewide._scale.results import host, seal, unseal
+from treewide._scale.work import Work
+from treewide._treewide import digest
+
+__all__ = ["keys_task", "pieces_task", "run"]
+
+
+def run(task: bytes, work: str | None = None) -> bytes:
+    """Do a task: all that an engine calls. Twice does no harm. With `work`, a folder, the result is kept there as well.
+
+    What is raised here is a fault of the program, or of its installation: a store that fails is a result.
+    """
+    it = unseal(task)
+    result: Row = {"task": digest(task).hex()[:32], "host": host(), "began": time.time()}
+    result |= {name: it[name] for name in ("job", "run", "round")}
+    if it["kind"] == "keys":
+        job = BucketJob.of(it["bucket"])
+        source = source_for(job.root, it["option"])
+        result |= hash_shard(job, **it["keys"], source=source, seconds=it["seconds"])
+    else:
+        pieces = [Piece(Object(*object), *ends) for object, *ends in it["pieces"]]
+        source = source_for(pieces[0].object.uri, it["option"])
+        result |= {"pieces": hash_pieces(pieces, source, it["seconds"])}
+    sealed = seal({**result, "ended": time.time()})
+    if work is not None:
+        folder = Work(work, it["job"])
+        folder.keep(sealed)
+        if folder.problem is not None:
+            raise folder.problem
+    return sealed
+
+
+def keys_task(job: BucketJob, **keys: Any) -> Row:
+    """Return the task of a key range."""
+    return {"kind": "keys", "bucket": asdict(job), "keys": keys}
+
+
+def pieces_task(pieces: list[Piece]) -> Row:
+    """Return the task of pieces of objects."""
+    return {"kind": "pieces", "pieces": [[[o.uri, o.size, o.etag, o.version], *ends] for o, *ends in pieces]}

@@ -1,0 +1,167 @@
+"""Parts and rounds: results in any order, twice, lost, of another run or version; and what is the next round."""
+
+import os
+import random
+from itertools import pairwise
+
+import pytest
+from buckets import unreliable
+from fake import Memory, hash_objects, pattern
+from treewide import digest
+from treewide._scale import bytes_cover
+from treewide._scale.bytes_cover import BytesCover
+from treewide._scale.cover import Cover, hash_all
+from treewide._scale.job import Job
+from treewide._scale.objects import Object
+from treewide._scale.part import hash_part, hash_pieces, merge
+from treewide._scale.results import Damaged, seal, unseal
+from treewide._scale.run import run
+from treewide._treewide import Clash
+
+K, MIB = 1024, 1 << 20
+DATA = pattern(300_000)
+
+
+def test_parts_merge_in_any_order_and_twice():
+    for seed in range(40):
+        choice = random.Random(seed)
+        data = DATA[: choice.choice((0, 1, 1023, 1024, 1025, 5000, 300_000))]
+        source = Memory({"mem://a": data})
+        object = source.head("mem://a")
+        cuts = sorted({0, len(data), *(choice.randrange(len(data) + 1) for _ in range(choice.randrange(6)))})
+        ranges = [*pairwise(cuts)] or [(0, 0)]
+        results = [hash_part(object, *it, source=source, group=choice.choice((None, 4 * K))) for it in ranges]
+        assert merge(choice.sample(results * 2, 2 * len(results))) == digest(data), seed
+        if data:
+            with pytest.raises(ValueError, match=r"\.\."):
+                merge(results[:-1] if len(results) > 1 else [hash_part(object, 0, 0, source=source)])
+
+
+def test_other_versions_damage_and_clashes_are_refused():
+    source, other = Memory({"mem://a": DATA}), Memory({"mem://a": DATA[::-1]})
+    object = source.head("mem://a")
+    first = hash_part(object, 0, 65536, source=source)
+    with pytest.raises(ValueError, match="another object"):
+        merge([first, hash_part(other.head("mem://a"), 0, 65536, source=other)])
+    with pytest.raises(ValueError, match=r"^mem://a: it has ETag .*, and had"):
+        merge([first, hash_part(object, 65536, 300_000, source=other)])
+    other.head = source.head
+    with pytest.raises(Clash):
+        merge([first, hash_part(object, 0, 65536, source=other)])
+    with pytest.raises(ValueError, match="no results"):
+        merge([])
+    for bad in (b"", first[:-1], first[:40] + b"!" + first[41:], b"junk" * 100):
+        with pytest.raises(Damaged, match="damaged"):
+            unseal(bad)
+
+
+def test_pieces_shrink_and_cover_everything():
+    objects = [Object("a", 10 << 40, '"1"'), Object("b", 3 * MIB + 5, '"2"'), Object("c", 200 * MIB, '"3"')]
+    objects += [Object(f"small{it}", it, '"4"') for it in range(5000)]
+    tasks = BytesCover(objects).missing(100)
+    for object in objects:
+        ranges = sorted(it[1:3] for task in tasks for it in task if it.object == object)
+        assert ranges[0][0] == 0 and ranges[-1][1] == object.size
+        assert all(left[1] == right[0] for left, right in pairwise(ranges))
+    sizes = [it.stop - it.start for task in tasks for it in task if it.object == objects[0]]
+    assert sizes[0] == 8 << 30 and sizes == sorted(sizes, reverse=True) and sizes[-1] < 2 * 64 * MIB
+    assert len(sizes) < 8000, "and there are not many"
+    # Small ones go together.
+    assert max(map(len, tasks)) <= 1000 and len([it for it in tasks if len(it) > 1]) < 1200
+
+
+def test_two_hosts_that_disagree_are_named():
+    source, wrong = Memory({"mem://a": DATA}), Memory({"mem://a": DATA[:70_000] + b"!" + DATA[70_001:]})
+    object = source.head("mem://a")
+    wrong.head = source.head
+    cover = BytesCover([object])
+    ((piece,),) = cover.missing(1)
+    first, second = (hash_pieces([piece._replace(stop=131_072)], it, 20) for it in (source, wrong))
+    cover.take(first, "host:1")
+    cover.take(second, "host:2")
+    found = cover.found[object]
+    assert found.status == "unreadable" and "host:1 and host:2 disagree" in found.detail
+    assert cover.missing(1) == [] and cover.left == 0
+
+
+def test_a_range_that_fails_is_given_up_after_three_rounds_and_a_refusal_at_once():
+    asked = []
+
+    def fault(number, reply):
+        asked.append(number)
+        raise (PermissionError if len(asked) % 2 else ConnectionResetError)("no")
+
+    def quick(cover, source):
+        rounds = 0
+        while tasks := cover.missing(2):
+            rounds += 1
+            for task in tasks:
+                cover.take(hash_pieces(task, source, 0), "here")
+        return rounds
+
+    source = Memory({"mem://a": DATA[:4096], "mem://b": DATA}, lambda number, reply: reply)
+    objects = [source.head(it) for it in source.objects]
+    # In no time each task does one request.
+    assert quick(BytesCover(objects), source) > 10
+    assert [it.digest for it in hash_objects(objects, source).values()] == [digest(DATA[:4096]), digest(DATA)]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Files that have several tasks."""
+    monkeypatch.setattr(bytes_cover, "_SMALLEST", 4096)
+    monkeypatch.setattr("treewide._scale.cover._ROUNDS", 1000)
+    names = {str(tmp_path / f"{it}"): pattern(it * 999) for it in range(40)} | {str(tmp_path / "large"): DATA}
+    for name, data in names.items():
+        with open(name, "wb") as file:
+            file.write(data)
+    return names
+
+
+def test_rounds_find_the_same_whatever_was_lost(files):
+    for seed in range(20):
+        choice = random.Random(seed)
+        chance = choice.choice((0.0, 0.1, 0.5))
+        outcome = hash_all(Job("sum", urls=(*files,)), unreliable(choice, chance), workers=choice.choice((1, 3, 50)))
+        assert outcome.digests == {name: digest(data) for name, data in files.items()}, seed
+        assert (
+            outcome.exit == 0
+            and outcome.evidence == {"read": 41}
+            and outcome.bytes_read == sum(map(len, files.values()))
+        )
+
+
+def test_a_cover_takes_only_results_of_its_own_run(files):
+    job = Job("sum", urls=(*files,))
+    cover, other = Cover(job), Cover(Job("sum", urls=job.urls))
+    results = [run(it) for it in cover.missing(3)]
+    with pytest.raises(ValueError, match="of another run"):
+        other.take(results[0])
+    with pytest.raises(ValueError, match="damaged"):
+        cover.take(results[0][:-1])
+    with pytest.raises(ValueError, match="of another run"):
+        cover.take(seal({"pieces": []}))
+    for it in results[1:]:
+        cover.take(it)
+    with pytest.raises(ValueError, match="not all bytes are covered"):
+        cover.end()
+    assert cover.missing(1)
+    # Late, and of a cut that is not asked for any more.
+    cover.take(results[0])
+    assert cover.missing(1) == [] and cover.end().digests == {name: digest(data) for name, data in files.items()}
+
+
+def test_an_object_that_is_replaced_or_removed_is_changing(files):
+    first, second, *_ = [it for it, data in files.items() if data]
+    job = Job("sum", urls=(*files,))
+    cover = Cover(job)
+    tasks = cover.missing(1)
+    with open(first, "ab") as file:
+        file.write(b"!")
+    os.remove(second)
+    while tasks:
+        for it in tasks:
+            cover.take(run(it))
+        tasks = cover.missing(1)
+    outcome = cover.end()
+    assert outcome.exit == 3 and outcome.counts["changing"] == 2 and len(outcome.digests) == 39

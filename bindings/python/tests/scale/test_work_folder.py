@@ -1,0 +1,208 @@
+"""The folder that keeps the results of a run: killed, torn, old, copied, of another job, at once, full or read-only."""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from fake import pattern
+from treewide import digest
+from treewide._scale import bytes_cover
+from treewide._scale.console import UsageError
+from treewide._scale.cover import Cover, hash_all
+from treewide._scale.job import Job
+from treewide._scale.results import seal, unseal
+from treewide._scale.run import run
+from treewide._scale.work import Work
+
+pytest_plugins = ["server"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two files, and a folder that a run which was killed left. One file has several tasks."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bytes_cover, "_SMALLEST", 4096)
+    Path("a").write_bytes(pattern(50_000))
+    Path("b").write_bytes(b"b")
+    cover = Cover(job())
+    work = Work("work", cover.key)
+    for task in cover.missing(2):
+        work.keep(run(task))
+    return Path("work")
+
+
+def job(*urls, **options):
+    return Job("sum", urls=urls or ("a", "b"), **options)
+
+
+def bytes_read(**options):
+    outcome = hash_all(job(**options), workers=2, work="work")
+    assert outcome.digests == {it: digest(Path(it).read_bytes()) for it in ("a", "b")}
+    return outcome.bytes_read
+
+
+def test_a_run_that_was_killed_goes_on_and_is_over_then(folder):
+    next(it for it in folder.glob("*.result") if "50000" in it.read_text()).unlink()
+    assert 0 < bytes_read() < 50_000 and not folder.exists()
+    assert bytes_read() == 50_001 and not folder.exists()
+
+
+@pytest.mark.parametrize("damage", ["torn", "empty", "changed", "junk", "other job", "a folder"])
+def test_what_is_damaged_or_of_another_job_is_read_again(folder, damage):
+    for path in folder.glob("*.result"):
+        data = path.read_bytes()
+        fields = unseal(data)
+        made = {
+            "torn": data[:-9],
+            "empty": b"",
+            "changed": data.replace(b'"status":"ok"', b'"status":"no"'),
+            "junk": os.urandom(100),
+            "other job": seal({**fields, "job": "0" * 32}),
+        }
+        if damage == "a folder":
+            path.unlink()
+            path.mkdir()
+        else:
+            path.write_bytes(made[damage])
+    assert bytes_read() == 50_001
+
+
+def test_results_are_not_read_that_are_old_or_copies_of_old_ones(folder, tmp_path):
+    day = time.time() - 25 * 3600
+    shutil.copytree(folder, "kept")
+    for it in folder.glob("*.result"):
+        os.utime(it, (day, day))
+    notes = []
+    hash_all(job(), workers=1, work="work", told=notes.append)
+    assert "1 days ago" in notes[0]["note"]
+    # A copy has a new time, but the result says when it was found.
+    Path("kept").rename("work")
+    for it in folder.glob("*.result"):
+        fields = unseal(it.read_bytes())
+        it.write_bytes(seal({**fields, "ended": fields["ended"] - 26 * 3600}))
+    assert bytes_read() == 50_001
+
+
+def test_an_object_that_changed_since_is_read_again(folder):
+    Path("a").write_bytes(pattern(49_999))
+    assert bytes_read() == 49_999
+
+
+def test_another_job_is_refused_and_changes_nothing(folder):
+    before = sorted(it.name for it in folder.iterdir())
+    for other in (job("a"), job(unpinned=True), Job("sum", urls=("a", "b"), output="list")):
+        with pytest.raises(UsageError, match="is a folder of another run"):
+            hash_all(other, workers=1, work="work")
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="is a folder of something else"):
+        hash_all(job(), workers=1, work="mine")
+    assert sorted(it.name for it in folder.iterdir()) == before and Path("mine/notes.txt").exists()
+
+
+def test_two_runs_at_once_do_no_harm(folder):
+    kept = next(folder.glob("*.result")).read_bytes()
+    first, second = Cover(job()), Cover(job())
+    one, two = Work("work", first.key), Work("work", second.key)
+    first.continues(one)
+    second.continues(two)
+    for cover, work in ((first, one), (second, two)):
+        while tasks := cover.missing(2):
+            for it in tasks:
+                work.keep(run(it))
+                cover.take(run(it))
+        assert cover.end().digests == {it: digest(Path(it).read_bytes()) for it in ("a", "b")}
+        work.forget()
+    assert not folder.exists()
+    # The folder went away under the other, which makes it again.
+    two.keep(kept)
+    assert bytes_read() <= 50_001
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user who is not root")
+def test_a_folder_that_cannot_be_written_is_said_once_real(folder):
+    folder.chmod(0o500)
+    notes = []
+    outcome = hash_all(job(), workers=2, work="work", told=notes.append)
+    folder.chmod(0o700)
+    assert outcome.exit == 0
+
+
+def test_a_disk_that_is_full_is_said_once(folder, monkeypatch):
+    def full(path, data):
+        raise OSError(28, "No space left on device", str(path))
+
+    shutil.rmtree(folder)
+    monkeypatch.setattr("treewide._scale.work._replace_file", full)
+    notes = []
+    outcome = hash_all(job(), workers=2, work="work", told=notes.append)
+    assert outcome.exit == 0 and [it["note"] for it in notes if "note" in it] == [
+        "a run that is killed would begin anew: work: [Errno 28] No space left on device: 'work/job.json'"
+    ]
+    # A worker of a batch system has no other place.
+    task = Cover(job()).missing(1)[0]
+    with pytest.raises(OSError, match="No space left"):
+        run(task, "work")
+
+
+def test_what_cannot_be_removed_is_emptied(folder, monkeypatch):
+    def denied(self, missing_ok=False):
+        raise PermissionError(13, "denied", str(self))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", denied)
+        assert bytes_read() == 0
+    assert folder.exists() and bytes_read() == 50_001
+
+
+def test_a_batch_system_does_the_same(command):
+    Path("data").mkdir()
+    for name in ("a", "b", "c/d"):
+        Path("data", name).parent.mkdir(exist_ok=True)
+        Path("data", name).write_bytes(name.encode() * 1000)
+    assert command("sum", "-r", "data", "-o", "out").returncode == 0
+    wanted = Path("out/bucket.b3").read_bytes()
+    shutil.rmtree("out")
+    plan = ("plan", "--work", "W", "--", "sum", "-r", "data", "-o", "out", "--workers", "3")
+    done = command(*plan)
+    assert done.returncode == 0 and int(done.stdout) > 0, done.stderr
+    done = command("merge", "--work", "W")
+    assert done.returncode == 3 and "are not done" in done.stderr and not Path("out/bucket.b3").exists()
+    for _ in range(2):
+        for share in ("1/2", "0/2", "0/2"):
+            assert command("run", "--work", "W", share).returncode == 0
+        if (done := command(*plan)).stdout == "0\n":
+            break
+    assert done.stdout == "0\n"
+    done = command("merge", "--work", "W", "--json")
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert done.returncode == 0 and last["evidence"] == {"read": 3} and not Path("W").exists(), done.stderr
+    assert Path("out/bucket.b3").read_bytes() == wanted
+    # A verdict is that of the command.
+    Path("data/b").write_text("new")
+    plan = ("plan", "--work", "W", "--", "verify", "out")
+    while int(command(*plan).stdout):
+        assert command("run", "--work", "W", "0/1").returncode == 0
+    done = command("merge", "--work", "W")
+    assert done.returncode == 1 and done.stdout.startswith("changed    data/b"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["run", "--work", "none", "0/1"], "nothing was planned there"),
+        (["merge", "--work", "none"], "nothing was planned there"),
+        (["run", "--work", "none", "1/1"], "K from 0 to N-1"),
+        (["plan", "--work", "W", "--", "sum", "a", "--option", "secret_access_key=x"], "is a secret"),
+        (["plan", "--work", "W", "--", "merge", "--work", "W"], "what is planned is sum"),
+        (["plan", "--work", "W", "--", "verify", "a", "--expect", "00" * 32, "--range", "0..1"], "without --range"),
+    ],
+)
+def test_plans_that_make_no_sense(command, args, words):
+    Path("a").write_text("a")
+    done = command(*args)
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert not Path("W").exists()
