@@ -2,7 +2,7 @@
 # Our kernels one by one, each against the peers' code for the same instruction set, and our choice
 # against theirs: prints medians, ratios and verdicts at many lengths. Nothing else should be running.
 #
-#   scripts/peers.sh                all of them: avx2 sse41 sse2 portable rscrypto wasm (under Node) unoptimised
+#   scripts/peers.sh                all of them: avx2 sse41 sse2 portable rscrypto (by nightly) wasm (under Node) unoptimised
 #   scripts/peers.sh avx2           only this one
 #   scripts/peers.sh streams        short pieces of input and of output; streams-avx2 with the kernel for AVX2
 #   scripts/peers.sh outboards      outboards, against bao-tree and bao
@@ -28,7 +28,10 @@ for peer in "$@"; do
     elif [[ $peer == wasm ]]; then
         RUSTFLAGS=-Ctarget-feature=+simd128 cargo build "${options[@]}" --target wasm32-wasip1
     else
-        cargo build "${options[@]}"
+        # The Rust that rscrypto needs is not stable yet.
+        toolchain=()
+        [[ $peer != rscrypto ]] || toolchain=(+nightly)
+        cargo "${toolchain[@]}" build "${options[@]}"
     fi
 done
 (cd ../.. && cargo build --release --locked --quiet -p treewide-bench)

@@ -9,7 +9,7 @@
 #
 # Unlike test.sh it installs nothing, except for Python and Swift, in target/: what lacks something
 # is SKIPPED and says what. All of it needs rustup with nightly (components miri, rust-src), the targets named below, cargo-fuzz, Node, and
-# Debian's qemu-user, gcc-ARCH-linux-gnu for each emulated ARCH, wine64 and gcc-mingw-w64-x86-64.
+# Debian's qemu-user, and gcc-ARCH-linux-gnu for each emulated ARCH.
 # The output of each section is in target/slow-logs/.
 
 set -uo pipefail
@@ -40,7 +40,7 @@ skips=()
 target=${CARGO_TARGET_DIR:-$PWD/target}
 logs=$target/slow-logs
 unset RUSTFLAGS TREEWIDE_KERNEL TREEWIDE_TEST_SCALE
-export CARGO_TERM_COLOR=never PATH="$PATH:/usr/lib/wine" # where Debian has wine64
+export CARGO_TERM_COLOR=never
 
 need_target() {
     [[ -d $(rustc "+$1" --print sysroot)/lib/rustlib/$2/lib ]] || cannot_run "$1 has no target $2"
@@ -177,24 +177,6 @@ swift_release() {
 python_release() {
     need python3
     step bindings/python/release.sh
-}
-
-windows() {
-    need wine64 x86_64-w64-mingw32-gcc
-    need_target stable x86_64-pc-windows-gnu
-    # Rust's standard library takes random numbers from a library that Wine 8, Debian 12's, lacks.
-    local libraries=$target/windows-libraries
-    mkdir -p "$libraries"
-    step x86_64-w64-mingw32-gcc -shared -o "$libraries/bcryptprimitives.dll" -x c - -ladvapi32 <<'EOF'
-#include <windows.h>
-BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
-__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T len) { return SystemFunction036(data, len); }
-EOF
-    export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine64 WINEDEBUG=-all WINEPATH=Z:$libraries
-    tests test --locked -p treewide --target x86_64-pc-windows-gnu --lib --test kernels
-    tests test --locked -p treewide --features file --target x86_64-pc-windows-gnu --lib file::windows
-    tests test --locked -p treewide-files --target x86_64-pc-windows-gnu --lib
-    tests test --locked -p treewide-manifest --target x86_64-pc-windows-gnu --lib --test keys --test renamed_rot --test verdicts
 }
 
 # Tests of files and processes next to eight endless loops on two CPUs, ten times, and three copies at once, three times: one that waits for a
@@ -340,7 +322,6 @@ sections() {
     section "load" load
     section "manifests" manifests
     section "manifests of many entries" many_entries
-    section "windows" windows
     section "refused system calls" refused
     for it in $(scripts/clients.sh --list); do section "client $it" client "$it"; done
     section "pairs of features" feature_pairs

@@ -40,7 +40,7 @@ rust_version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # All sections start from the same environment.
 unset RUSTFLAGS RUSTDOCFLAGS TREEWIDE_KERNEL TREEWIDE_TEST_SCALE
-export CARGO_TERM_COLOR=never DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.cargo/bin"
+export CARGO_TERM_COLOR=never DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.cargo/bin:/usr/lib/wine" # Debian's wine64
 [[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0
 
 # ---- What sections are made of -------------------------------------------------------------------
@@ -96,7 +96,7 @@ packages() {
         command -v node >/dev/null || wanted+=(nodejs npm) # runs WebAssembly
         chromium --version >/dev/null 2>&1 || wanted+=(chromium) # the npm package in a browser
         if [[ $(uname -m) == x86_64 ]]; then
-            wanted+=(qemu-user)
+            wanted+=(qemu-user wine64 gcc-mingw-w64-x86-64)
             for it in "${EMULATED[@]}"; do
                 wanted+=("gcc-${it%%:*}-linux-gnu" "libc6-dev-${it##*:}-cross")
             done
@@ -153,6 +153,7 @@ toolchain() {
     rustup run "$rust_version" rustc --version ||
         step rustup toolchain install "$rust_version" --profile minimal --no-self-update ||
         still+=" $rust_version"
+    step rustup toolchain install "$(newest)" --profile minimal --no-self-update || still+=" the newest stable"
     [[ -z $still ]] || cannot_run "rustup cannot install$still"
 }
 
@@ -253,6 +254,39 @@ foreign() {
     need_target "$1"
     step cargo clippy --locked -p treewide-cli --features gpu --target "$1" -- -D warnings
     step cargo clippy --locked -p treewide --all-features --target "$1" -- -D warnings
+}
+
+# Tests as programs of Windows, under Wine. Those of the command line start programs of Unix, and stay there.
+windows() {
+    local triple=x86_64-pc-windows-gnu libraries=$target/windows-libraries
+    need wine64 x86_64-w64-mingw32-gcc
+    need_target "$triple"
+    # Rust's standard library takes random numbers from a library that Wine 8, Debian 12's, lacks.
+    mkdir -p "$libraries"
+    step x86_64-w64-mingw32-gcc -shared -o "$libraries/bcryptprimitives.dll" -x c - -ladvapi32 <<'EOF'
+#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T len) { return SystemFunction036(data, len); }
+EOF
+    export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine64 WINEDEBUG=-all WINEPATH=Z:$libraries WINEPREFIX=$target/wine
+    run_tests --target "$triple" -p treewide --lib --test kernels
+    run_tests --target "$triple" -p treewide --features file --lib file::windows
+    run_tests --target "$triple" -p treewide-files --lib
+    run_tests --target "$triple" -p treewide-manifest --lib --test keys --test renamed_rot --test verdicts
+}
+
+# The newest stable version, by its number: asking for `stable` would update the toolchain in use.
+newest() {
+    rustup check | sed -nE 's/^stable-.* ([0-9]+\.[0-9]+\.[0-9]+) \(.*/\1/p'
+}
+
+# As the machines of users have it, which update Rust.
+newest_rust() {
+    local version
+    version=$(newest)
+    rustup run "$version" rustc --version || cannot_run "rustup cannot install the newest stable Rust"
+    export RUSTFLAGS="-D warnings"
+    step cargo "+$version" check --locked --workspace --all-features --all-targets --target-dir "$target/newest"
 }
 
 oldest_rust() {
@@ -575,6 +609,8 @@ sections() {
     for it in "${FOREIGN[@]}"; do
         section rest "lints: $it" foreign "$it"
     done
+    section rest "windows" windows
+    section rest "newest Rust" newest_rust
     section rest "oldest Rust, $rust_version" oldest_rust
     section rest "oldest dependencies" oldest_dependencies
     section rest "miri" miri

@@ -18,6 +18,7 @@ impl Spare {
     }
 
     /// Counts one of them as at work, if there is one. The caller then starts a thread of its own.
+    #[allow(deprecated, reason = "its other name, `try_update`, needs Rust 1.95")]
     pub fn take(&self) -> Option<Taken> {
         let less = |threads| (threads > 0).then_some(threads - 1);
         self.0.fetch_update(Relaxed, Relaxed, less).ok().map(|_| Taken(self.clone()))

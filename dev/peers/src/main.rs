@@ -87,6 +87,7 @@ fn theirs(data: &[u8]) -> [u8; 32] {
 
 #[cfg(feature = "rscrypto")]
 fn their_updates(data: &[u8]) -> [u8; 32] {
+    use rscrypto::Digest;
     let mut hasher = rscrypto::Blake3::new();
     for piece in data.chunks((data.len() / UPDATES).max(1)) {
         hasher.update(piece);

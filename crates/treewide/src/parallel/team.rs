@@ -117,6 +117,7 @@ fn call_helpers(team: &Arc<Team>, rank: usize) {
     }
 }
 
+#[allow(deprecated, reason = "its other name, `try_update`, needs Rust 1.95")]
 fn help(team: &Arc<Team>, rank: usize) {
     // Once the door is closed, `state` is more than any room.
     let enter = |state| (state < team.room).then_some(state + 1);
