@@ -54,10 +54,12 @@ fn current_directory_is_not_taken_for_one_that_is_there() {
 fn verify_of_nothing_is_no_success() {
     let case = Case::new();
     fs::create_dir(case.folder.join("empty")).unwrap();
-    case.run("verify p.b3 empty").0.fails(1, &["removed"]);
+    case.run("verify p.b3 empty").0.fails(3, &["4 removed"]);
     for only in ["", " --only f1", " -q", " --quick"] {
         let command = format!("verify --fail-on changed,added p.b3 empty{only}");
-        case.run(&command).0.fails(3, &["no listed file is there; see that its disk is mounted"]);
+        case.run(&command)
+            .0
+            .fails(3, &["none of the recorded files is there; see that the disk is mounted"]);
     }
     fs::remove_file(case.folder.join("t/f1")).unwrap();
     case.run("verify --fail-on changed p.b3 t").is_code(0);
@@ -211,4 +213,68 @@ fn another_size_with_all_times_as_recorded_is_rot() {
         let is_told = said.0.text().lines().any(|it| it.starts_with(&format!("SUSPECT  {name}")));
         assert!(is_told, "{then} {:?}", said.0);
     }
+}
+
+/// A disk that is off is one line, and not one for each file.
+#[test]
+fn verify_of_a_directory_without_a_recorded_file_is_one_line() {
+    let case = Case::new();
+    fs::create_dir(case.folder.join("e")).unwrap();
+    for file in [None, Some("e/other")] {
+        if let Some(file) = file {
+            case.folder.write(file, "other");
+        }
+        for command in
+            ["verify p.b3 e", "verify -q p.b3 e", "verify --fail-on added p.b3 e", "diff p.b3 e"]
+        {
+            let said = case.run(command).0;
+            said.fails(3, &["nothing was checked: none of the recorded files is there"]);
+            assert_eq!(said.text(), "", "{command}");
+        }
+    }
+    fs::rename(case.folder.join("t/d"), case.folder.join("t/e")).unwrap();
+    for name in ["f1", "f2"] {
+        fs::remove_file(case.folder.join("t").join(name)).unwrap();
+    }
+    case.run("verify p.b3 t").is_code(1).prints("MOVED    d/f3 -> e/f3").prints("REMOVED  f1");
+}
+
+#[test]
+fn snapshot_of_links_says_that_nothing_was_read() {
+    let case = Case::new();
+    for name in ["l", "m"] {
+        fs::create_dir_all(case.folder.join("links")).unwrap();
+        std::os::unix::fs::symlink("../t/f1", case.folder.join("links").join(name)).unwrap();
+    }
+    let says = "no file was read: 2 symbolic links recorded and not followed";
+    case.run("snapshot links -o l.b3").0.fails(0, &[says]);
+    let said = case.run("snapshot --follow links -o m.b3").0;
+    assert!(!said.stderr.contains("symbolic link"), "{said:?}");
+}
+
+/// The run that finds it missing says so, and names the files that it cannot tell from rot.
+#[test]
+fn index_that_is_lost_is_said_aloud() {
+    let case = Case::new();
+    fs::remove_file(case.folder.join("p.b3.tw")).unwrap();
+    case.folder.write("t/f1", "an edit");
+    let said = case.run("scrub -q p.b3 t");
+    said.is_code(1).prints("CHANGED  f1");
+    said.0.fails(1, &["p.b3.tw: is not there, so every file is read", "update --accept-rot ./f1"]);
+    let said = case.run("scrub -q p.b3 t");
+    said.is_code(1).prints("CHANGED  f1");
+    case.run("update --accept-rot ./f1 p.b3 t").is_code(0);
+    let said = case.run("scrub -q p.b3 t").0;
+    assert_eq!((said.code, said.text(), &*said.stderr), (Some(0), "", ""));
+}
+
+/// `verify` found the rot; nothing shows it, so that `update` would not read the file.
+#[test]
+fn file_that_is_accepted_is_read() {
+    let case = Case::new();
+    case.rot("f1");
+    case.run("verify p.b3 t").is_code(1).prints("ROT      f1");
+    case.run("update --accept-rot ./f1 p.b3 t").is_code(0);
+    case.run("verify p.b3 t").is_code(0);
+    assert!(case.folder.read("p.b3.past").contains(&crate::support::hex("content of f1")));
 }

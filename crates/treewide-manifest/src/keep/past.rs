@@ -110,9 +110,9 @@ pub(crate) struct Past {
     pieces: Option<Vec<Piece>>,
     /// The check of the last section that proves itself.
     last: Option<String>,
-    /// What is wrong with it.
+    /// Why a part of it does not count.
     pub(crate) damage: Option<String>,
-    /// What is worth a line, and no more.
+    /// A remark that is not an error.
     pub(crate) note: Option<String>,
     writes: Writes,
 }
@@ -327,13 +327,13 @@ const MISSING: &str = "is missing, and may have been left behind when the manife
 const OLDER: &str = "the manifest was made by a program that knows no past, or anew; states before that are not shown";
 
 impl Section {
-    /// Whether a section that names `after` may be behind this one.
+    /// Whether a section that names `after` may come next.
     fn is_before(&self, after: &str) -> bool {
         let is_gap = self.header.gap.is_some();
         self.check == after || is_gap && self.header.after.as_deref() == Some(after)
     }
 
-    /// Whether it may be behind that one.
+    /// Whether it may come after that one.
     fn follows(&self, before: Option<&Self>) -> bool {
         self.header.gap.is_some()
             || match (&self.header.after, before) {
@@ -444,7 +444,7 @@ fn append(
         file.seek(SeekFrom::Start(end.saturating_sub(1)))?;
         let mut before = Vec::new();
         file.read_to_end(&mut before)?;
-        // A section begins a line, also behind one that is damaged.
+        // A section begins a line, also after one that is damaged.
         file.write_all(if matches!(before[..], [] | [b'\n']) { b"" } else { b"\n" })?;
         copy(section, file)?;
         file.sync_data()
@@ -617,7 +617,7 @@ impl Additions {
             if text.read_until(b'\n', &mut line)? == 0 {
                 break;
             }
-            // The index turned out to be damaged, so that no one knows what was there before.
+            // The index turned out to be damaged, so that no one knows which paths are new.
             if header.from == Some(None) && line.starts_with(b"{\"new") {
                 continue;
             }

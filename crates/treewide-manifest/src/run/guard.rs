@@ -1,4 +1,4 @@
-//! The alarm: whether so much of what is recorded is gone that a disk may be off.
+//! The alarm: whether so many recorded files are gone that a disk may be off.
 //!
 //! A disk that is not mounted looks like a directory that someone emptied. Nothing would be lost, as the [past](crate::past_path) keeps
 //! every record; but the manifest would be wrong for a night, and no one would hear of the disk. So nothing is written.
@@ -58,7 +58,7 @@ impl Limit {
 struct Counts {
     files: u64,
     gone: u64,
-    /// Those that have their content, or are in doubt.
+    /// Files that have their content, or are in doubt.
     as_was: u64,
     /// Whether there is a file that is not recorded.
     has_new: bool,

@@ -99,6 +99,8 @@ pub(crate) struct Policy {
     pub(crate) outboards: Option<Outboards>,
     /// A file is read if one of these digests is not recorded. BLAKE3 is the first, or there are none.
     pub(crate) also: Arc<[Algorithm]>,
+    /// Files that are read whatever their keys are.
+    pub(crate) reads: Globs,
     /// Digests that lists have of the files, which are found in the same reading.
     pub(crate) against: Option<Against>,
     /// Such digests are not taken over from an index that may be damaged, as no list shows whether they are.
@@ -307,6 +309,7 @@ impl Join {
             What::File(file) => {
                 if self.policy.trusts
                     && !self.policy.picked.has(file, &record.name)
+                    && !self.policy.reads.cover(&record.name, false)
                     && self.is_unchanged(file, &entry)
                     && self.has_xattrs(&record, &entry)
                     && self.has_outboard(file)

@@ -72,7 +72,7 @@ impl Moves {
         }
     }
 
-    /// The files in whose place there is something else, and that are there under new names, such as those that became links.
+    /// Old and new names of the files in whose place there is something else, and whose content is there, such as files that became links.
     pub(crate) fn lost_and_found(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let new = self.new.iter().filter(|it| it.is_hashed);
         let mut new: HashMap<_, Vec<_>> =

@@ -115,8 +115,8 @@ impl Update {
         Self { scrub: Some(budget), ..self }
     }
 
-    /// Takes the new digest of files that one of these globs matches, also if they are rotten or suspect. The manifest keeps the
-    /// old digest of [others](Verdict::is_doubtful).
+    /// Reads the files that one of these globs matches, and takes their new digests, also if they are rotten or suspect. The manifest keeps
+    /// the old digest of [others](Verdict::is_doubtful).
     pub fn accept_rot(self, globs: Globs) -> Self {
         Self { accept_rot: globs, ..self }
     }
@@ -261,6 +261,7 @@ impl Update {
             xattrs: rules.xattrs,
             outboards: self.outboards.clone(),
             also: wanted,
+            reads: self.accept_rot.clone(),
             against: self.against.clone(),
             forgets_also: self.accepts_damage,
             seen,
@@ -291,6 +292,8 @@ struct Run<'a> {
     also: &'a [Algorithm],
     compared: Compared,
     draft: Draft,
+    /// Links that are not followed.
+    links: u64,
     /// What goes to the past.
     additions: Additions,
     lines: index::Lines,
@@ -343,6 +346,7 @@ impl<'a> Run<'a> {
             lines: draft.start(rules, guard.dir, also),
             draft,
             guard,
+            links: 0,
             additions,
             today: Day::today(),
             options,

@@ -338,6 +338,8 @@ pub struct Report {
     pub skipped: u64,
     /// Files in the tree that a run left behind when it was killed. They are not covered.
     pub leftovers: u64,
+    /// Links that the new manifest records, and whose files it does not cover.
+    pub links: u64,
     /// Rules of exclusion that matched nothing.
     pub idle_rules: Vec<String>,
     /// Globs of [`Update::accept_rot`](crate::machine::Update::accept_rot) that match nothing doubtful.
@@ -360,9 +362,9 @@ pub struct Report {
     pub files_resumed: u64,
     /// Their bytes.
     pub bytes_resumed: u64,
-    /// What is wrong with the [past](crate::past_path) of the manifest. Other parts of it count.
+    /// Damage of the [past](crate::past_path) of the manifest. Other parts of it count.
     pub past_damage: Option<String>,
-    /// What is worth knowing of the past, and no more.
+    /// Remark on the past that is not an error.
     pub past_note: Option<String>,
     /// This run was the first to drop or replace a record.
     pub past_is_new: bool,

@@ -114,6 +114,7 @@ impl Verify {
             xattrs: rules.xattrs,
             outboards: None,
             also: Arc::default(),
+            reads: Globs::default(),
             against: None,
             forgets_also: false,
             seen: Arc::clone(&seen),

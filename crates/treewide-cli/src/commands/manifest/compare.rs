@@ -156,17 +156,17 @@ impl SayArgs {
     /// Begins to write findings.
     fn findings(&self, sheet: Sheet) -> Findings<'_> {
         let quiet = self.report.quiet();
-        Findings::new(sheet, move |class| !quiet || self.is_failure(class))
+        Findings::new(sheet, move |it| !quiet || self.is_failure(it.verdict.class()))
     }
 
     fn outcome(&self, report: &Report) -> Outcome {
         let fails = |class: Class| report.count(class) > 0 && self.is_failure(class);
         if !report.is_certain() {
             Outcome::CannotTell
-        } else if Class::ALL.into_iter().any(fails) {
-            Outcome::SomeFailed
         } else if is_all_gone(report) {
             Outcome::CannotTell
+        } else if Class::ALL.into_iter().any(fails) {
+            Outcome::SomeFailed
         } else {
             Outcome::Success
         }
@@ -189,6 +189,7 @@ impl SayArgs {
         let (text, counts) = (report::summary(report), report::counts(report));
         let summary = Summary { path: list, outcome, text, counts, more: &more };
         let named = dir.filter(|it| it.1).map(|it| it.0);
+        findings.release(outcome == Outcome::CannotTell && is_all_gone(report));
         findings.close(&summary, (list, named))?;
         let console = &findings.sheet.console;
         if let Some(cause) = &report.damage {
@@ -210,8 +211,8 @@ impl SayArgs {
             console.say("nothing was checked: the list names no file");
         }
         if is_all_gone(report) && outcome == Outcome::CannotTell {
-            console
-                .say("nothing was checked: no listed file is there; see that its disk is mounted");
+            let text = "nothing was checked: none of the recorded files is there; see that the disk is mounted, and that this is the directory";
+            console.say(text);
         }
         if !is_silent {
             if report.skipped > 0 {
@@ -258,7 +259,7 @@ impl VerifyArgs {
         let sheet = self.say.begin(program, &self.output, &inputs)?;
         verify = sheet.places().into_iter().fold(verify, Verify::leave_out);
         let progress = Rc::clone(&sheet.progress);
-        let mut findings = self.say.findings(sheet);
+        let mut findings = self.say.findings(sheet).holding();
         if let (true, Index::Bound(ends)) = (self.quick, manifest.index()) {
             progress.expects(ends.1.files);
         }
@@ -361,7 +362,8 @@ impl DiffArgs {
         let sheet = self.say.begin(program, &self.output, &inputs)?;
         let verify = sheet.places().into_iter().fold(Verify::new(), Verify::leave_out);
         let progress = Rc::clone(&sheet.progress);
-        let mut findings = self.say.findings(sheet);
+        let findings = self.say.findings(sheet);
+        let mut findings = if new.is_none() { findings.holding() } else { findings };
         let Some(new) = new else {
             let total = old.bytes();
             progress.show(move || total);

@@ -205,9 +205,12 @@ impl WithArgs {
             (None, None) => PathBuf::from("."),
         };
         let quiet = self.report.quiet();
-        let is_wrong =
-            |class: Class| matches!(class, Class::Rot | Class::Suspect) || class.is_unknown();
-        let mut findings = Findings::new(sheet, move |class| !quiet || is_wrong(class));
+        let is_wrong = |it: &Finding| it.verdict.is_doubtful() || it.verdict.class().is_unknown();
+        let mut findings = Findings::new(sheet, move |it| !quiet || is_wrong(it));
+        if let Some(Index::Absent) = old.as_ref().map(Manifest::index) {
+            let text = "is not there, so every file is read, and none without a recorded time is taken for edited; links and rules that were in it are lost";
+            findings.sheet.console.about(&treewide_manifest::index_path(path), text);
+        }
         let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
         if let Some(Index::Bound(ends)) = old.as_ref().map(Manifest::index) {
             progress.expects(ends.1.files);
@@ -352,6 +355,13 @@ impl WithArgs {
             console.say(&format!("{files}, {bytes}: {}", shown(path)));
             if let Some(text) = report::resumed(report) {
                 console.say(&text);
+            }
+            if report.links > 0 {
+                let links = crate::shell::wording::count(report.links, "symbolic link");
+                let read = if totals.files == 0 { "no file was read: " } else { "" };
+                console.say(&format!(
+                    "{read}{links} recorded and not followed; --follow covers their files"
+                ));
             }
         }
         console.say(&format!("{} is the digest of the manifest", totals.facts.to_hex()));

@@ -22,25 +22,47 @@ use treewide_manifest::{
 /// Writes findings.
 pub(super) struct Findings<'a> {
     pub(super) sheet: Sheet,
-    /// The verdicts that are written.
-    shows: Box<dyn Fn(Class) -> bool + 'a>,
+    /// The findings that are written.
+    shows: Box<dyn Fn(&Finding) -> bool + 'a>,
+    /// Paths that are gone or new, as long as nothing else was found.
+    held: Option<Vec<Finding>>,
     /// The first file that is ROT or SUSPECT.
     rotten: Option<PathBuf>,
     failed: Option<anyhow::Error>,
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(sheet: Sheet, shows: impl Fn(Class) -> bool + 'a) -> Self {
-        Self { sheet, shows: Box::new(shows), rotten: None, failed: None }
+    pub(super) fn new(sheet: Sheet, shows: impl Fn(&Finding) -> bool + 'a) -> Self {
+        Self { sheet, shows: Box::new(shows), held: None, rotten: None, failed: None }
+    }
+
+    /// Writes no row of a path that is gone or new before something else was found.
+    pub(super) fn holding(self) -> Self {
+        Self { held: Some(Vec::new()), ..self }
+    }
+
+    /// Writes the rows that were held, unless all is gone.
+    pub(super) fn release(&mut self, is_all_gone: bool) {
+        for finding in self.held.take().into_iter().flatten().filter(|_| !is_all_gone) {
+            self.add(&finding);
+        }
     }
 
     /// Writes the row of a finding; that it cannot be written shows at the end.
     pub(super) fn add(&mut self, finding: &Finding) {
         let class = finding.verdict.class();
-        if matches!(class, Class::Rot | Class::Suspect) {
+        match &mut self.held {
+            Some(held) if matches!(class, Class::Removed | Class::Added) => {
+                held.push(finding.clone());
+                return;
+            }
+            Some(_) => self.release(false),
+            None => {}
+        }
+        if finding.verdict.is_doubtful() {
             self.rotten.get_or_insert_with(|| finding.path());
         }
-        let is_news = !matches!(class, Class::Same | Class::Touched) && (self.shows)(class);
+        let is_news = !matches!(class, Class::Same | Class::Touched) && (self.shows)(finding);
         if is_news && self.failed.is_none() {
             let written = write(&mut self.sheet, finding);
             self.failed = written.and_then(|()| self.sheet.flush()).err();

@@ -106,6 +106,7 @@ fn join(list: &Path, walk: impl Iterator<Item = Scanned> + Send + 'static) -> Jo
         xattrs: Xattrs::None,
         outboards: None,
         also: Default::default(),
+        reads: Globs::default(),
         against: None,
         forgets_also: false,
         seen: Default::default(),

@@ -52,6 +52,7 @@ impl Run<'_> {
             report.damage.get_or_insert_with(|| cause.clone());
         }
         report.leftovers = seen.leftovers.load(Ordering::Relaxed);
+        report.links = self.links;
         report.oldest = self.oldest;
         let matched = seen.excluded.get().into_iter().flatten();
         let idle =

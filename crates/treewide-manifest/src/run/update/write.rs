@@ -22,6 +22,8 @@ impl Run<'_> {
             }
             is_empty
         });
+        let is_link = matches!(record.what, What::Link(_));
+        self.links += u64::from(is_link && !self.rules.follow);
         let noted = self.additions.new_record(record);
         noted.map_err(|error| Error::write(past_path(self.draft.path()), error))?;
         self.draft.add(record, &mut self.lines)
