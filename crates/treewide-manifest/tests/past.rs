@@ -431,7 +431,7 @@ fn past_is_next_to_the_list_and_nothing_else_is() {
     assert_eq!(fs::read(past_path(&foreign.list())).unwrap(), b"notes");
 }
 
-/// A new mode is no other digest: an old manifest without modes drops no record for it.
+/// A new mode is not another digest: an old manifest without modes drops no record for it.
 #[test]
 fn records_are_compared_as_the_old_rules_see_them() {
     let tree = Tree::new(&[("a", "1"), ("b/c", "2")]);

@@ -211,7 +211,7 @@ fn number_is_exact_and_a_percentage_spares_ten_files() {
     case.run("scrub --max-removed 0% p.b3 t").is_code(0);
 }
 
-/// Of a place below the tree: a disk that is off, emptied, or hides what was there. What is in the mount point proves nothing.
+/// Of a place below the tree: a disk that is off, emptied, or hides files. What is in the mount point proves nothing.
 #[test]
 fn runs_write_nothing_if_a_mount_is_missing_or_hides_files() {
     let write = |case: &Case, name: &str, content: &str| case.folder.write(name, content);
@@ -269,7 +269,7 @@ fn runs_write_nothing_if_a_mount_is_missing_or_hides_files() {
     case.run("update p.b3 t --one-file-system --json").is_code(0).prints("\"uncovered\":1");
 }
 
-/// A subvolume that nobody mounted is no place: deleting a snapshot is a deletion.
+/// A subvolume is not a place unless someone mounted it: deleting a snapshot is a deletion.
 #[test]
 fn snapshots_of_btrfs_come_and_go() {
     let case = Case::of(40);

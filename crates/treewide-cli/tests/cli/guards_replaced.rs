@@ -32,7 +32,7 @@ fn snapshot_replaces_no_manifest() {
     // The way out that it names.
     let case = Case::new();
     case.run("update --full --replace-rules --modes p.b3 t").is_code(0);
-    // An empty file is nobody's record.
+    // An empty file has no record.
     case.folder.write("new.b3", "");
     case.run("snapshot t -o new.b3").is_code(0);
 }

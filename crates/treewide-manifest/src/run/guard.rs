@@ -1,4 +1,4 @@
-//! The alarm: whether so many recorded files are gone that a disk may be off.
+//! The alarm: whether most of the recorded files are gone, as where a disk is off.
 //!
 //! A disk that is not mounted looks like a directory that someone emptied. Nothing would be lost, as the [past](crate::past_path) keeps
 //! every record; but the manifest would be wrong for a night, and no one would hear of the disk. So nothing is written.
