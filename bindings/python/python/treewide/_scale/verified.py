@@ -65,8 +65,8 @@ class Verified:
             wanted, _ = _outboard_places(object.size, self.group, 0, 0)
             if found.size != wanted:
                 raise NoOutboard(
-                    f"{name}: has {found.size} bytes, and the outboard of {object.size} bytes by groups of {self.group} "
-                    f"has {wanted}: it is cut off, or of another object; make it again with sum --outboards"
+                    f"{name}: has {found.size} bytes, and the outboard of {object.size} bytes by groups of {self.group}"
+                    f" has {wanted}: it is cut off, or of another object; make it again with sum --outboards"
                 )
             self.outboard = found
         #: Bytes that were asked for, of the object and of the outboard.
