@@ -208,6 +208,12 @@ load() {
     ((bad == 0))
 }
 
+# A million random edits of lists.
+lists() {
+    TREEWIDE_TEST_SCALE=100 CARGO_TARGET_DIR=$target \
+        cargo test --locked --release -p treewide-digests --test lists -- --nocapture
+}
+
 # Thousands of random edits of a tree.
 manifests() {
     # In memory, where bringing a file to the disk takes no time.
@@ -320,6 +326,7 @@ sections() {
     section "wasm without vectors" wasm ""
     section "npm: a page with 4 GiB" npm_large
     section "load" load
+    section "lists" lists
     section "manifests" manifests
     section "manifests of many entries" many_entries
     section "refused system calls" refused

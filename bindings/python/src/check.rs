@@ -93,7 +93,6 @@ impl Found {
         mut self,
         mut results: Results<R>,
         verbose: bool,
-        strict: bool,
     ) -> Result<(Self, Total), Error> {
         let mut kept = 0;
         for event in &mut results {
@@ -107,12 +106,9 @@ impl Found {
                 }
                 Event::Malformed(list, line) => {
                     kept += 1;
-                    let fails = line.has_digest || line.is_cut;
-                    if fails || strict && kept <= MALFORMED {
+                    if kept <= MALFORMED {
                         let cause = format!("line {}: {}", line.number, line.cause);
                         self.findings.push(of_list(&list, cause));
-                    }
-                    if fails || kept <= MALFORMED {
                         self.malformed.push((list, line));
                     }
                 }
@@ -214,7 +210,7 @@ pub(crate) fn check(
     let work = || {
         threads.run_at_most(|most| {
             let options = at_most(options, most);
-            Found::default().take(check.run(paths, &options), verbose, strict)
+            Found::default().take(check.run(paths, &options), verbose)
         })
     };
     let ended = watched(py, &course, work, |_| course.tell(progress))?;

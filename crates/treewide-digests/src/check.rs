@@ -19,6 +19,7 @@
 //! # std::fs::remove_dir_all(&dir).unwrap();
 //! ```
 
+mod absent;
 mod finding;
 mod operands;
 mod results;
@@ -46,7 +47,7 @@ pub struct Check {
     pub reading: Reading,
     /// Whether listed files that do not exist are passed over, and objects of stores that are named and do not exist.
     pub ignore_missing: bool,
-    /// Whether malformed lines are failures, and so is what was skipped in stores.
+    /// Whether what was skipped in stores is a failure.
     pub strict: bool,
     /// Only stores of this kind are looked for.
     pub kind: Option<&'static Kind>,

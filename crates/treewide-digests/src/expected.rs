@@ -1,6 +1,7 @@
 //! The digest that a file should have, and finding out whether it has it.
 
 use crate::algorithm::{Algorithm, Digester};
+use crate::wanted::Wanted;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -66,10 +67,14 @@ pub struct Expected {
     shown: Option<Arc<Shown>>,
     /// Something else that is known of the file, such as the name that it has elsewhere.
     pub remark: Option<String>,
+    /// Why the file says more than is understood.
+    pub(crate) doubt: Option<String>,
     /// The name as a list has it that is read as b3sum reads it.
     pub(crate) listed: Option<String>,
     found: Vec<(Algorithm, Vec<u8>)>,
     at_hand: Option<(Algorithm, Box<dyn Digester>)>,
+    /// All of them, if there is but one reading.
+    at_once: Option<Wanted>,
     /// Whether the length of the file is not the one that is expected, once it is known.
     has_other_size: Option<bool>,
     /// Other digests of the same file, which are found in the same reading.
@@ -95,9 +100,11 @@ impl Expected {
             candidates,
             shown: None,
             remark: None,
+            doubt: None,
             listed: None,
             found: Vec::new(),
             at_hand: None,
+            at_once: None,
             has_other_size: None,
             others: Vec::new(),
         }
@@ -178,9 +185,9 @@ impl Expected {
         std::iter::once((self, verdict)).chain(others).collect()
     }
 
-    /// Leaves the first candidate alone, because the file is a stream, which can be read only once.
+    /// Finds the digests by all candidates in one reading, because the file is a stream.
     pub fn read_once(&mut self) {
-        self.candidates.truncate(1);
+        self.at_once = (self.candidates.len() > 1).then(|| Wanted::new(&self.candidates[..]));
     }
 
     /// The digest. Empty for a length alone.
@@ -309,6 +316,11 @@ impl Expected {
 impl Other for Expected {
     fn next(&mut self) -> Next {
         self.end();
+        if let Some(all) = &mut self.at_once {
+            let next = all.next();
+            self.found = all.digests().to_vec();
+            return next;
+        }
         let of_others = self.others.iter_mut().map(Self::next);
         let wants_more = of_others.fold(false, |found, it| found | (it != Next::Nothing));
         // No candidates: a length alone.
@@ -322,13 +334,19 @@ impl Other for Expected {
     }
 
     fn blake3(&mut self, digest: &Digest) {
-        self.found(Algorithm::BLAKE3, digest.clone().into_bytes());
+        match &mut self.at_once {
+            Some(all) => all.blake3(digest),
+            None => self.found(Algorithm::BLAKE3, digest.clone().into_bytes()),
+        }
     }
 
     fn begin(&mut self, size: u64) -> bool {
         let of_others = self.others.iter_mut().map(|it| it.begin(size));
         let others_begin = of_others.fold(false, |found, it| found | it);
         self.has_other_size = Some(self.size.is_some_and(|it| it != size));
+        if let Some(all) = &mut self.at_once {
+            return all.begin(size);
+        }
         let algorithm = self.to_try();
         self.at_hand = algorithm.and_then(|it| Some((it, it.begin(size)?)));
         self.at_hand.is_some() || others_begin
@@ -343,6 +361,7 @@ impl Other for Expected {
 
     fn update(&mut self, bytes: &[u8]) {
         self.others.iter_mut().for_each(|it| it.update(bytes));
+        self.at_once.iter_mut().for_each(|it| it.update(bytes));
         if let Some((_, digester)) = &mut self.at_hand {
             digester.update(bytes);
         }

@@ -5,7 +5,6 @@
 
 mod annex;
 mod bag;
-mod flatfs;
 mod hugging_face;
 mod markers;
 mod object;
@@ -23,7 +22,8 @@ use std::path::{Path, PathBuf};
 pub(crate) use markers::read_small;
 pub use object::Object;
 pub use objects::Objects;
-pub use places::find;
+pub use places::{Place, find};
+pub(crate) use references::{SCHEMA_1, UNKNOWN_TYPE};
 
 /// A kind of store.
 #[derive(Debug)]
@@ -59,7 +59,6 @@ enum Layout {
     },
     HuggingFaceFolder,
     Annex,
-    FlatFs,
     Bag,
 }
 
@@ -227,6 +226,8 @@ pub static KINDS: &[Kind] = &[
         layout: Layout::Names {
             objects: &[
                 (Algorithm::SHA256, "data/=2/+64"),
+                // As its server for REST has them.
+                (Algorithm::SHA256, "data/+64"),
                 (Algorithm::SHA256, "index/+64"),
                 (Algorithm::SHA256, "keys/+64"),
                 (Algorithm::SHA256, "snapshots/+64"),
@@ -267,14 +268,6 @@ pub static KINDS: &[Kind] = &[
             passed: &[],
             references: None,
         },
-    },
-    Kind {
-        name: "flatfs",
-        shown: "blocks of IPFS",
-        advice: "to fetch it again, remove the block and pin its content",
-        followed: "",
-        is: markers::is_flatfs,
-        layout: Layout::FlatFs,
     },
     Kind {
         name: "apt",

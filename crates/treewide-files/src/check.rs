@@ -53,8 +53,6 @@ pub struct Malformed {
     pub cause: String,
     /// Whether the list may have been cut off there.
     pub is_cut: bool,
-    /// Whether it holds a digest, by which nothing was verified.
-    pub has_digest: bool,
 }
 
 /// Something in a list that is not a file to hash.
@@ -222,13 +220,13 @@ impl<F: Forms> ListedFiles<F> {
         parsed: Result<Option<Line<F::About>>, Fault>,
     ) -> Option<Item<F::About, Note>> {
         let (number, is_cut) = self.at;
-        let malformed = |cause, named, has_digest| {
-            let line = Malformed { number, named, cause, is_cut, has_digest };
+        let malformed = |cause, named| {
+            let line = Malformed { number, named, cause, is_cut };
             Item::Note(Note::Malformed(line))
         };
         let with_cut = |cause| if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
         Some(match parsed {
-            Ok(None) if is_cut && !self.forms.may_end() => malformed(CUT_OFF.into(), None, false),
+            Ok(None) if is_cut && !self.forms.may_end() => malformed(CUT_OFF.into(), None),
             Ok(None) => return None,
             // Half of a digest is a digest where it ends the line.
             Ok(Some(Line { entry, has_free_length: true, .. }))
@@ -236,7 +234,7 @@ impl<F: Forms> ListedFiles<F> {
             {
                 let (len, before) = (entry.digest.len(), self.previous_len);
                 let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
-                malformed(cause, Some(shown_path(&entry.name)), false)
+                malformed(cause, Some(shown_path(&entry.name)))
             }
             Ok(Some(mut line)) => {
                 let entry = &mut line.entry;
@@ -251,19 +249,21 @@ impl<F: Forms> ListedFiles<F> {
                 self.file(line, is_cut)
             }
             Err(Fault::Digest { name, cause, .. }) if name.is_empty() => {
-                malformed(with_cut(cause), None, true)
+                malformed(with_cut(cause), None)
             }
             Err(Fault::Digest { name, digest, cause }) => {
                 let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
                 Item::Note(Note::Settled { path, expected: digest, verdict })
             }
             // What is lost may have been the name of a file, and the names of more.
-            Err(Fault::Line(cause)) => malformed(with_cut(cause), None, false),
+            Err(Fault::Line(cause)) => malformed(with_cut(cause), None),
         })
     }
 
     fn next_item(&mut self) -> Option<Item<F::About, Note>> {
         loop {
+            // What all lines together say does not end in the last one.
+            self.at.1 &= !self.is_over;
             if let Some(more) = self.forms.more(self.is_over) {
                 return self.item(more.map(Some));
             }
@@ -374,8 +374,9 @@ pub fn refuse_stream(path: &Path) -> Option<Result<Hashed, ErrorKind>> {
 
 /// Whether a name seems to hold the next line of a list, as after `cat` of lists without a last line end.
 fn holds_line(name: &[u8]) -> bool {
-    let digits = name.split(|byte| !byte.is_ascii_hexdigit());
-    digits.into_iter().any(|digits| digits.len() >= 2 * treewide::OUT_LEN)
+    let words = name.split(|byte| byte.is_ascii_whitespace());
+    let digits = |word: &[u8]| word.iter().rev().take_while(|it| it.is_ascii_hexdigit()).count();
+    words.into_iter().any(|word| digits(word) >= 32)
 }
 
 /// A name as a path, only to be shown: it need not be the right one.
@@ -391,8 +392,7 @@ mod tests {
     fn bytes_counts_what_a_note_holds() {
         let settled =
             |verdict| Note::Settled { path: "1234".into(), expected: Some(vec![0; 32]), verdict };
-        let malformed =
-            |cause| Malformed { named: None, number: 1, cause, is_cut: false, has_digest: false };
+        let malformed = |cause| Malformed { named: None, number: 1, cause, is_cut: false };
         for (note, bytes) in [
             (settled(Verdict::Unverified("12345678".into())), 44),
             (settled(Verdict::Missing), 36),

@@ -60,7 +60,7 @@ fn verified(name: &str, bytes: &[u8]) -> Option<usize> {
                 let verdicts = task.about.verdicts(Err(ErrorKind::Cancelled), false);
                 found += verdicts.iter().filter(|(it, _)| !it.digest().is_empty()).count();
             }
-            Item::Note(Note::Malformed(line)) => fails |= line.has_digest || line.is_cut,
+            Item::Note(Note::Malformed(line)) => fails |= !line.cause.is_empty(),
             Item::Note(_) => fails = true,
         }
     }

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use std::fs;
 use std::path::{Path, PathBuf};
 use treewide_digests::Algorithm;
-use treewide_digests::store::{Object, find};
+use treewide_digests::store::{Object, Place, find};
 
 const HEX: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 const KEY: &str = "SHA256-s0--e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -37,7 +37,8 @@ fn check(root: &Path, files: &[(&str, &str)], name: &str, text: &[u8]) {
     }
     let place = root.canonicalize().unwrap();
     for everywhere in [false, true] {
-        for store in find(root, None, everywhere).into_iter().flatten() {
+        for place in find(root, None, everywhere) {
+            let Place::Store(store) = place else { continue };
             for object in store.objects() {
                 let Object::File(task) = object else { continue };
                 if let Ok(path) = task.path.canonicalize() {

@@ -524,12 +524,11 @@ class CheckReport:
     #: All findings except for `ok`, in the order of the lists and stores; with `verbose`, those too. A file for which a
     #: list has several digests may have a finding for each.
     findings: tuple[CheckFinding, ...]
-    #: Lines that cannot be used: those with a digest, the last one if it is cut off, and the first 1,000 others of each
-    #: list.
+    #: The first 1,000 lines of each list that are not understood.
     malformed: tuple[MalformedLine, ...]
     #: The number of files and objects with each status. A file with several digests counts once.
     counts: dict[_Status, int]
-    #: The number of lines without a digest that cannot be used.
+    #: The number of lines that are not understood.
     malformed_count: int
     #: Text about each list and store as a whole, and in the end about all lists.
     messages: tuple[str, ...]
@@ -569,7 +568,7 @@ def check(
     - `algorithm`: that of lines that do not name one, such as `"sha256"`. By default the list's name says it, or the
       length of the digest.
     - `strong`: MD5, SHA-1 and CRC-32 are refused.
-    - `strict`: malformed lines are failures, and so is what was skipped in stores.
+    - `strict`: what was skipped in stores is a failure.
     - `ignore_missing`: files that do not exist are passed over, if at least one does.
     - `store`: only stores of this kind, such as `"ollama"`.
     - `recursive`: every store below a directory.

@@ -69,7 +69,7 @@ impl Input {
 impl Input {
     /// The system does not say how long it is, and no digest of it needs to know.
     fn feed_stdin(&self, path: &Path, other: &mut dyn Other) -> Result<Hashed, ErrorKind> {
-        let stdin = self.stdin.claim("a file")?;
+        let stdin = self.stdin.claim("an earlier `-`")?;
         self.options.feed_reader(stdin, path, other)
     }
 }

@@ -103,11 +103,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Verdict")]
     ignore_missing: bool,
 
-    /// Count malformed lines as failures
+    /// Count what was skipped in stores as a failure
     #[arg(long, help_heading = "Verdict")]
     strict: bool,
 
-    /// Report every malformed line, not just the first five of a list
+    /// Report every line that is not understood, not just the first five of a list
     #[arg(short, long, help_heading = "Verdict")]
     warn: bool,
 
@@ -159,7 +159,8 @@ impl CheckArgs {
         let paths = if self.file.is_empty() { vec!["-".into()] } else { self.file.clone() };
         let is_of_lists =
             self.mode.is_chosen() || self.length.is_some() || self.algorithm.is_some();
-        if is_of_lists && let Some(directory) = paths.iter().find(|it| it.is_dir()) {
+        if is_of_lists && let Some(directory) = paths.iter().find(|it| !is_stdin(it) && it.is_dir())
+        {
             let what = "--keyed, --derive-key, --length and --algorithm are about lists";
             let directory = shown(directory);
             bail!(wrong_value(format!(
@@ -204,7 +205,7 @@ impl CheckArgs {
             return sheet.finish().map(|()| outcome);
         }
         sheet.close(&summary)?;
-        let is_fine = total.is_good() && all.malformed == 0;
+        let is_fine = total.is_good();
         if total.has_lists() && !(self.report.quiet() && is_fine) {
             sheet.console.say(&summary.text);
         }
@@ -280,9 +281,8 @@ impl Report<'_> {
 
     /// A line that cannot be used.
     fn malformed(&mut self, list: &Path, line: &Malformed) -> anyhow::Result<()> {
-        self.malformed += u64::from(!line.has_digest);
-        let is_shown =
-            self.args.warn || line.is_cut || line.has_digest || self.malformed <= MALFORMED_SHOWN;
+        self.malformed += 1;
+        let is_shown = self.args.warn || line.is_cut || self.malformed <= MALFORMED_SHOWN;
         if !is_shown {
             self.hidden += 1;
         } else if !self.args.status {
@@ -290,14 +290,8 @@ impl Report<'_> {
             let cause = shown_text(&line.cause);
             self.sheet.console.say(&format!("{}:{}: {cause}", shown(list), line.number));
         }
-        match line.has_digest || line.is_cut || self.args.strict {
-            true => self.of_list(
-                list,
-                Status::Unverified,
-                format!("line {}: {}", line.number, line.cause),
-            ),
-            false => Ok(()),
-        }
+        let cause = format!("line {}: {}", line.number, line.cause);
+        self.of_list(list, Status::Unverified, cause)
     }
 
     /// A record about a list, if it fails. A message has named it.
@@ -316,8 +310,10 @@ impl Report<'_> {
                 end.remarks().iter().for_each(|it| self.sheet.console.about(list, it));
             }
             if end.end.is_ok() && hidden > 0 {
-                let more = count(hidden, "more malformed line");
-                self.sheet.console.about(list, format_args!("{more}; --warn shows all"));
+                let more = count(hidden, "more line");
+                self.sheet
+                    .console
+                    .about(list, format_args!("{more} not understood; --warn shows all"));
             }
             end.nothing_verified().iter().for_each(|it| self.sheet.console.about(list, it));
         }

@@ -46,12 +46,14 @@ fn check_in_another_folder_says_where_the_files_are() {
     folder.write("data/b", "b");
     folder.write("data/SUMS", sums(&["a", "b"]));
     folder.write("SUMS", sums(&["a", "b"]));
-    let here =
-        "treewide: no listed file is here; names are relative to the current directory, and ";
-    let there = format!("{here}data/a is there: run this in its list's folder");
+    let here = "treewide: None of the listed files is here. ";
+    let there = format!("{here}But data/a is: run this in the directory of the list.");
     assert_eq!(hint(&folder, "check data/SUMS", b""), there);
     assert_eq!(hint(&folder, "check --ignore-missing data/SUMS", b""), there);
-    assert_eq!(hint(&folder, "check SUMS", b""), format!("{here}run this where the list was made"));
+    assert_eq!(
+        hint(&folder, "check SUMS", b""),
+        format!("{here}Run this in the directory where the list was made.")
+    );
 }
 
 #[test]
@@ -59,7 +61,7 @@ fn check_of_a_manifest_or_of_tensors_names_the_command() {
     let folder = Folder::with(&["my photos/a", "my photos/b"]);
     folder.treewide("snapshot").arg("my photos").run().fails(0, &[]);
     let ended = folder.treewide("check").arg("my photos.b3").run();
-    let line = "treewide: no listed file is here; my photos.b3 is a manifest: treewide verify 'my photos.b3'\n";
+    let line = "treewide: None of the listed files is here. my photos.b3 is a manifest: treewide verify 'my photos.b3'\n";
     assert!(ended.stderr.ends_with(line), "{ended:?}");
     let tensors = format!("{}  w\tF32\t[2]\n", "1".repeat(64));
     folder.write("base.b3", tensors);

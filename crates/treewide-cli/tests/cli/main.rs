@@ -30,7 +30,6 @@ mod json;
 #[cfg(target_os = "linux")]
 mod lengths;
 mod lists;
-mod lists_odd;
 #[cfg(target_os = "linux")]
 #[path = "../../../treewide-manifest/tests/common/loops.rs"]
 mod loops;

@@ -143,10 +143,10 @@ fn list_that_cannot_be_relied_on_stops_the_run_before_it_reads() {
         // Cut off: in a digest, in a name.
         (good[..good.len() - 20].to_owned(), "sub/b: digest of 45 hex digits"),
         (format!("{digest}  a\n{}", &digest[..40]), "SHA256SUMS:2: "),
-        (format!("{digest}  a\nSHA256 (sub/b) = zz\n"), "sub/b: "),
+        (format!("SHA256 (a) = {digest}\nSHA256 (sub/b) = zz\n"), "sub/b: "),
         (format!("{digest}  ../a\n"), "../a: has .. in its name"),
         (format!("{digest}  /etc/passwd\n"), "/etc/passwd: is not in the directory"),
-        (format!("WHIRLPOOL (a) = {digest}{digest}\n"), "a: a WHIRLPOOL digest"),
+        (format!("WHIRLPOOL (a) = {digest}{digest}\n"), "a: WHIRLPOOL is not supported"),
     ] {
         folder.write("SHA256SUMS", &list);
         refuses(
@@ -157,7 +157,7 @@ fn list_that_cannot_be_relied_on_stops_the_run_before_it_reads() {
         );
     }
     folder.write("SHA256SUMS", "nothing of the kind\n");
-    refuses(&folder, "", "", &["SHA256SUMS: names no file with a digest", "cannot be relied on"]);
+    refuses(&folder, "", "", &["SHA256SUMS:1: not a list of a form", "cannot be relied on"]);
     fs::remove_file(folder.join("SHA256SUMS")).unwrap();
     against(&folder, "").fails(3, &["SHA256SUMS: cannot read"]);
     assert!(!folder.join("m.b3").exists());

@@ -11,7 +11,7 @@ const SHA256: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db0225871792
 const SHA3: &str = "741efa311f97686956946758e0d95f70f11ff2da4f2feb7c54314f44134ac49f";
 
 fn ollama(folder: &Folder, root: &str, content: &str) {
-    folder.write(format!("{root}/manifests/a"), "");
+    fs::create_dir_all(folder.join(root).join("manifests")).unwrap();
     folder.write(format!("{root}/blobs/sha256-{SHA256}"), content);
 }
 
@@ -187,7 +187,10 @@ fn check_passes_over_its_own_unfinished_file() {
     let name =
         format!("oci-layout/blobs/sha256\\{}", object.file_name().unwrap().to_str().unwrap());
     fs::rename(folder.join(&object), folder.join(name)).unwrap();
-    folder.treewide("check oci-layout").run().fails(1, &["3 objects", "1 MISSING, 1 skipped"]);
+    folder
+        .treewide("check oci-layout")
+        .run()
+        .fails(3, &["3 objects", "1 MISSING, 1 not understood"]);
 }
 
 #[test]
@@ -331,9 +334,9 @@ fn check_compares_snapshots_with_their_tree() {
     }
     let tree = "hf-cache-2x/models--org--toy/trees/0123456789abcdef0123456789abcdef01234567.json";
     folder.write(tree, "{");
-    folder.treewide("check hf-cache-2x").run().fails(3, &["1 not verified"]);
+    folder.treewide("check hf-cache-2x").run().fails(3, &["2 not understood"]);
     folder.write(tree, "{\"format_version\": 2}");
-    folder.treewide("check hf-cache-2x").run().fails(0, &["2 skipped"]);
+    folder.treewide("check hf-cache-2x").run().fails(3, &["2 not understood"]);
 }
 
 /// Of objects, marks, metadata and manifests.
@@ -364,4 +367,87 @@ fn check_of_ollama_without_blobs_says_what_is_missing() {
     .unwrap();
     fs::remove_dir_all(folder.join("ollama-from-source/blobs")).unwrap();
     folder.treewide("check ollama-from-source").run().fails(1, &["4 MISSING"]);
+}
+
+/// Commands of a shell that lay a store of `hello` and `world!`, the operand of `check`, exit status, and what is said.
+#[test]
+fn check_accounts_for_records_and_links() {
+    let setup = "printf 'hello\\n' > a; printf 'world!\\n' > b; H=$(sha256sum < a | cut -c1-64); Z=$(printf 0%.0s $(seq 64)); \
+        oci() { mkdir -p $1/blobs/sha256; echo '{\"imageLayoutVersion\":\"1.0.0\"}' > $1/oci-layout; cp a $1/blobs/sha256/$H; \
+        printf '{\"manifests\":[{\"mediaType\":\"%s\",\"digest\":\"sha256:%s\",\"size\":6}]}' $2 $H > $1/index.json; }; ";
+    for (lay, args, code, said) in [
+        (
+            "oci s/ok application/vnd.oci.image.layer.v1.tar; oci d application/vnd.oci.image.layer.v1.tar; echo X >> d/blobs/sha256/$H; \
+          ln -s ../d s/bad",
+            "-r s",
+            1,
+            "s/bad: an OCI image layout",
+        ),
+        (
+            "oci s/ok application/vnd.oci.image.layer.v1.tar; mkdir d; ln -s ../d s/l",
+            "-r s",
+            0,
+            "s: 1 link to directories was not followed, such as s/l",
+        ),
+        (
+            "oci s/ok application/vnd.oci.image.layer.v1.tar; mkdir d; ln -s ../d s/l",
+            "-r --strict s",
+            3,
+            "was not followed",
+        ),
+        (
+            "oci s x/y",
+            "s",
+            0,
+            "1 object of a type that is not known passed over; looked for objects named",
+        ),
+        (
+            "mkdir -p d/by-hash/SHA256; mv a d/Packages; ln -s ../../Packages d/by-hash/SHA256/$H",
+            "d",
+            0,
+            "1 object",
+        ),
+        (
+            "mkdir -p d/by-hash/SHA256; ln -s ../../../a d/by-hash/SHA256/$H",
+            "d",
+            1,
+            "leads out of the store",
+        ),
+        (
+            "mkdir -p r/data r/index r/keys r/snapshots; touch r/config; cp a r/keys/$H; cp b r/data/$Z",
+            "r",
+            1,
+            "1 FAILED",
+        ),
+        (
+            "M=hub/models--o--m; mkdir -p $M/blobs $M/refs $M/snapshots/c; cp b $M/blobs/${Z%00000000000000000000000000000000}; \
+          ln -s ../../blobs/${Z%00000000000000000000000000000000} $M/snapshots/c/model.safetensors",
+            "hub",
+            3,
+            "model.safetensors of models--o--m",
+        ),
+        (
+            "mkdir -p r/docker/registry/v2/blobs/sha256 r/docker/registry/v2/repositories app; cd r/docker/registry/v2; \
+          mkdir -p blobs/sha256/${H%??????????????????????????????????????????????????????????????}/$H; \
+          cp ../../../../a blobs/sha256/${H%??????????????????????????????????????????????????????????????}/$H/data; \
+          ln -s ../../../../../app repositories/app",
+            "r",
+            1,
+            "repositories/app: FAILED",
+        ),
+        (
+            "mkdir -p g/data; echo 'BagIt-Version: 1.0' > g/bagit.txt; cp a g/data/; echo \"$H  data/a\" > g/manifest-sha256.txt; \
+          echo '00  data/a' > g/manifest-whirlpool.txt",
+            "g",
+            3,
+            "g/manifest-whirlpool.txt: FAILED (its name says no algorithm",
+        ),
+    ] {
+        let folder = Folder::new();
+        folder.program("bash").args(["-c", &format!("set -e; {setup}{lay}")]).run().fails(0, &[]);
+        let ended = folder.treewide(&format!("check {args}")).run();
+        let all = [ended.text(), &ended.stderr].concat();
+        assert!(all.contains(said) && !all.contains("is not listed"), "{lay}: {ended:?}");
+        assert_eq!(ended.code, Some(code), "{lay}: {ended:?}");
+    }
 }

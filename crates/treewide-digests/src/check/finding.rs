@@ -46,7 +46,7 @@ impl Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub(super) of: [u64; Status::ALL.len()],
-    /// Lines of lists that cannot be used, and have no digest.
+    /// Lines of lists that are not understood.
     pub malformed: u64,
 }
 

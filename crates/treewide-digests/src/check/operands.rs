@@ -4,7 +4,7 @@ use super::Check;
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;
 use crate::list::List;
-use crate::store::{self, Kind, Object, Objects, Store};
+use crate::store::{self, Kind, Object, Objects, Place, Store};
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ pub(super) enum Said {
     NoStore(PathBuf, String),
     /// A place that may be a store or hold one, and cannot be looked at.
     Hidden(Error),
+    /// Links below a directory that may lead to stores, and were not followed.
+    Links(PathBuf, Vec<PathBuf>),
 }
 
 /// The knowledge of a list as a whole.
@@ -42,8 +44,8 @@ pub(super) enum Said {
 pub struct Learnt {
     /// The algorithm that its name says, by which lines were read.
     pub by_name: Option<Algorithm>,
-    /// The number of its lines outside of the signed text, if it is signed.
-    pub signed: Option<u64>,
+    /// Whether it is signed.
+    pub is_signed: bool,
 }
 
 /// The files of one list or store after the other.
@@ -55,7 +57,8 @@ pub struct Operands<'a> {
     /// The list that is being read.
     list: Option<(PathBuf, ListedFiles<List>)>,
     /// The stores of the directory at hand that are still to be checked, and the objects of the first one.
-    stores: VecDeque<Result<Store, Error>>,
+    stores: VecDeque<Place>,
+    dir: PathBuf,
     objects: Option<Objects>,
 }
 
@@ -68,8 +71,8 @@ impl fmt::Debug for Operands<'_> {
 impl<'a> Operands<'a> {
     /// Lists, and directories with stores.
     pub fn new(check: Check, paths: Vec<PathBuf>) -> Self {
-        let (paths, stores) = (paths.into_iter(), VecDeque::new());
-        Self { check, stdin: None, paths, list: None, stores, objects: None }
+        let (paths, stores, dir) = (paths.into_iter(), VecDeque::new(), PathBuf::new());
+        Self { check, stdin: None, paths, list: None, stores, dir, objects: None }
     }
 
     /// Makes `-` the name of standard input: as a list, which `open` opens, and in lists, where the run must read it.
@@ -118,20 +121,23 @@ impl Source for Operands<'_> {
             }
             if let Some(store) = self.stores.pop_front() {
                 return Some(note(match store {
-                    Ok(store) => {
+                    Place::Store(store) => {
                         self.objects = Some(store.objects());
                         Said::Store(store)
                     }
-                    Err(error) => Said::Hidden(error),
+                    Place::Hidden(error) => Said::Hidden(error),
+                    Place::Links(links) => Said::Links(self.dir.clone(), links),
                 }));
             }
             let Some((path, list)) = &mut self.list else {
                 let path = self.paths.next()?;
                 let is_b3sum = self.check.reading.b3sum.is_some();
-                if !is_b3sum && path.is_dir() {
+                let is_stdin = self.stdin.is_some() && is_stdin(&path);
+                if !is_b3sum && !is_stdin && path.is_dir() {
                     let Check { kind, recursive, .. } = self.check;
                     self.stores = store::find(&path, kind, recursive).into();
-                    if self.stores.is_empty() {
+                    self.dir.clone_from(&path);
+                    if self.stores.iter().all(|it| matches!(it, Place::Links(_))) {
                         let why = no_store(&path, kind, recursive);
                         return Some(note(Said::NoStore(path, why)));
                     }
@@ -168,7 +174,8 @@ impl Source for Operands<'_> {
                 None => Ok(()),
             };
             let (path, list) = self.list.take()?;
-            let learnt = Learnt { by_name: list.forms().by_name(), signed: list.forms().signed() };
+            let learnt =
+                Learnt { by_name: list.forms().by_name(), is_signed: list.forms().is_signed() };
             return Some(note(Said::End(path, end.map(|()| learnt))));
         }
     }

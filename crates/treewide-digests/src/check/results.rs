@@ -1,6 +1,7 @@
 //! The results of a run over lists and stores, in the order of the operands, and their counts.
 
 use super::Check;
+use super::absent::Absent;
 use super::finding::{Counts, Finding, Status};
 use super::operands::{Learnt, Note, Ran, Said};
 use super::stores::StoreTally;
@@ -69,16 +70,9 @@ impl ListEnd {
         let Ok(learnt) = &self.end else { return Vec::new() };
         let by_name = learnt.by_name.filter(|it| *it != Algorithm::BLAKE3);
         let by_name = by_name.map(|algorithm| format!("{algorithm}, by the list's name"));
-        let signed = learnt.signed.map(|outside| {
+        let signed = learnt.is_signed.then(|| {
             let list = shown(&self.list);
-            let checked = "the list is signed; the signature was not checked";
-            let lines = match outside {
-                0 => String::new(),
-                _ => {
-                    format!(", and {} outside of the signed text cannot be", count(outside, "line"))
-                }
-            };
-            format!("{checked} (gpg --verify {list}){lines}")
+            format!("the list is signed; the signature was not checked (gpg --verify {list})")
         });
         by_name.into_iter().chain(signed).collect()
     }
@@ -101,6 +95,7 @@ pub struct Results<R> {
     /// Its files that were counted, by hashes of their paths, and how.
     files: HashMap<u64, (Status, bool)>,
     hasher: RandomState,
+    absent: Absent,
     /// The store whose objects are being reported.
     store: Option<StoreTally>,
     total: Total,
@@ -117,8 +112,19 @@ impl<R> fmt::Debug for Results<R> {
 impl<R: Iterator<Item = Ran>> Results<R> {
     pub(super) fn new(check: Check, run: R) -> Self {
         let (list, is_cut, store, ready) = (Counts::default(), false, None, VecDeque::new());
-        let (files, hasher) = (HashMap::new(), RandomState::new());
-        Self { run, check, list, is_cut, files, hasher, store, total: Total::new(check), ready }
+        let (files, hasher, absent) = (HashMap::new(), RandomState::new(), Absent::default());
+        Self {
+            run,
+            check,
+            list,
+            is_cut,
+            files,
+            hasher,
+            absent,
+            store,
+            total: Total::new(check),
+            ready,
+        }
     }
 
     /// The counts of all operands so far.
@@ -158,10 +164,7 @@ impl<R> Results<R> {
                     Event::Finding(finding)
                 }
                 Said::In(list, check::Note::Malformed(line)) => {
-                    match line.has_digest {
-                        true => *self.list.at(Status::Unverified) += 1,
-                        false => self.list.malformed += 1,
-                    }
+                    self.list.malformed += 1;
                     self.is_cut |= line.is_cut;
                     Event::Malformed(list, line)
                 }
@@ -178,6 +181,15 @@ impl<R> Results<R> {
                     Event::StoreEnd(store)
                 }
                 Said::NoStore(path, why) => self.place(path, Status::Unverified, why),
+                Said::Links(path, links) => {
+                    let first = shown(&links[0]);
+                    let cause = format!(
+                        "{} to directories {} not followed, such as {first}",
+                        count(links.len() as u64, "link"),
+                        if links.len() == 1 { "was" } else { "were" }
+                    );
+                    self.place(path, Status::Skipped, cause)
+                }
                 Said::Hidden(error) => {
                     let (path, cause) = error.into_parts();
                     self.place(path, Status::Unreadable, cause.to_string())
@@ -194,7 +206,16 @@ impl<R> Results<R> {
         let verdicts = about.verdicts(result, self.check.ignore_missing);
         for (about, verdict) in verdicts {
             let expected = Some(about.digest().to_vec());
-            let finding = Finding::new(path.clone(), verdict, expected, Some(&about), None);
+            let mut finding = Finding::new(path.clone(), verdict, expected, Some(&about), None);
+            let is_absent = finding.is_absent || finding.status == Status::Missing;
+            if is_absent
+                && self.check.reading.b3sum.is_none()
+                && let Some(other) = self.absent.other(&path)
+            {
+                let cause = format!("there is no such file, and {} may be it", shown(&other));
+                (finding.is_absent, finding.status, finding.cause) =
+                    (false, Status::Unverified, Some(cause));
+            }
             self.count(&finding);
             if finding.status == Status::Ok {
                 self.total.shown_by(finding.algorithm);
@@ -248,6 +269,11 @@ impl<R> Results<R> {
                 // A bag says what belongs to it.
                 (finding.status, finding.cause) = (Status::Missing, None);
             }
+            if let Some(doubt) = about.doubt.filter(|_| finding.status == Status::Ok) {
+                store.unknown += 1;
+                finding.status = Status::Unverified;
+                finding.cause = Some(format!("not understood: {doubt}"));
+            }
             store.add(&finding);
             self.ready.push_back(Event::Finding(finding));
         }
@@ -267,6 +293,10 @@ impl<R> Results<R> {
                 (path, Status::Unreadable, cause.to_string(), true)
             }
             Object::Unverified(path, cause) => (path, Status::Unverified, cause, false),
+            Object::Unknown(path, cause) => {
+                store.unknown += 1;
+                (path, Status::Unverified, format!("not understood: {cause}"), false)
+            }
             Object::Skipped(path, cause) => (path, Status::Skipped, cause, false),
         };
         store.add_unread(status, is_place);

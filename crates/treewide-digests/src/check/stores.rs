@@ -4,7 +4,7 @@ use super::Check;
 use super::finding::{Counts, Finding, Status};
 use super::wording::{by, count, size};
 use crate::algorithm::Algorithm;
-use crate::store::Store;
+use crate::store::{SCHEMA_1, Store, UNKNOWN_TYPE};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -19,6 +19,8 @@ pub struct StoreTally {
     check: Check,
     pub(super) counts: Counts,
     bytes: u64,
+    /// Files in it that are not understood. They count as not verified.
+    pub(super) unknown: u64,
     /// Places in it that could not be looked at. They count as unreadable.
     places: u64,
     algorithms: Vec<Algorithm>,
@@ -35,6 +37,7 @@ impl StoreTally {
             check,
             counts: Counts::default(),
             bytes: 0,
+            unknown: 0,
             places: 0,
             algorithms: Vec::new(),
             listed: HashMap::new(),
@@ -127,7 +130,7 @@ impl fmt::Display for StoreTally {
         let [ok, unreadable, unverified, skipped] =
             [Status::Ok, Status::Unreadable, Status::Unverified, Status::Skipped]
                 .map(|it| self.counts.of(it));
-        let objects = ok + self.wrong() + unreadable - self.places + unverified;
+        let objects = ok + self.wrong() + unreadable - self.places + unverified - self.unknown;
         let noun = if is_bag { "file" } else { "object" };
         write!(f, "{}: {}", shown(&self.store.root), self.store.kind.shown)?;
         if objects == 0 {
@@ -152,7 +155,8 @@ impl fmt::Display for StoreTally {
             (self.wrong(), "FAILED"),
             (self.missing(), "MISSING"),
             (unreadable, "could not be read"),
-            (unverified, "not verified"),
+            (unverified - self.unknown, "not verified"),
+            (self.unknown, "not understood"),
             (skipped, "skipped"),
         ] {
             if number > 0 {
@@ -174,7 +178,11 @@ impl fmt::Display for StoreTally {
             "" => f.write_str("; not checked: whether all objects are there"),
             followed => {
                 // What was not understood may name more.
-                let all = if unverified + skipped == 0 { " all" } else { "" };
+                let is_open = |it| self.passed.contains_key(it);
+                let is_all = unverified + skipped + unreadable == 0
+                    && !is_open(UNKNOWN_TYPE)
+                    && !is_open(SCHEMA_1);
+                let all = if is_all { " all" } else { "" };
                 write!(f, "; looked for{all} objects named in {followed}")
             }
         }

@@ -95,6 +95,11 @@ impl Total {
         self.stores > 0 && self.in_stores.of(Status::Ok) + self.wrong_in_stores() == 0
     }
 
+    /// Places that were passed over, which counts if that is strict.
+    fn undetermined_places(&self) -> u64 {
+        if self.check.strict { self.in_stores.of(Status::Skipped) } else { 0 }
+    }
+
     fn wrong_in_stores(&self) -> u64 {
         let missing = self.in_stores.of(Status::Missing);
         let missing = if self.check.ignore_missing { 0 } else { missing };
@@ -113,12 +118,14 @@ impl Total {
         let undetermined = u64::from(self.is_nothing_known()) + lines.of(Status::Unreadable)
             - self.absent
             + lines.of(Status::Unverified)
+            + lines.malformed
             + self.bad_lists
             + self.in_stores.of(Status::Unreadable)
             + self.in_stores.of(Status::Unverified)
-            + self.undetermined_stores;
+            + self.undetermined_stores
+            + self.undetermined_places();
         let has_checked = self.lists + self.stores > 0;
-        has_checked && undetermined == 0 && !(self.check.strict && lines.malformed > 0)
+        has_checked && undetermined == 0
     }
 
     /// Whether something is not as recorded.
@@ -132,7 +139,7 @@ impl Total {
     }
 }
 
-/// Of lists, such as `4 files checked: 1 OK, 1 FAILED, 1 missing, 1 could not be read; 2 malformed lines; 1 list failed`.
+/// Of lists, such as `4 files checked: 1 OK, 1 FAILED, 1 missing, 1 could not be read; 2 lines not understood; 1 list failed`.
 impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = &self.lines;
@@ -156,7 +163,7 @@ impl fmt::Display for Total {
             write!(f, "; {} ignored", count(missing, "missing file"))?;
         }
         if lines.malformed > 0 {
-            write!(f, "; {}", count(lines.malformed, "malformed line"))?;
+            write!(f, "; {} not understood", count(lines.malformed, "line"))?;
         }
         if self.bad_lists > 0 {
             write!(f, "; {} failed", count(self.bad_lists, "list"))?;

@@ -1,27 +1,29 @@
-//! Text signed with PGP: which lines are text, and which belong to the signature. A digest in the wrong part is not passed over.
+//! Text signed with PGP: the armor is the first line of the list, and its end the last. The signature is not checked.
 
-use super::line::{digests, is_name};
-
-/// The part of signed text that the next line is of.
+/// The part of the list that the next line is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Armor {
-    /// There is no signed text here.
+    /// The list has not begun.
     #[default]
-    Outside,
+    Start,
+    /// The list is not signed.
+    None,
     Headers,
     Text,
     Signature,
+    /// The signature is over.
+    After,
 }
 
-/// A line, and what it is for the armor.
+/// What a line is.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Said<'a> {
+pub(crate) enum Part<'a> {
     /// A line of the list.
     Line(&'a [u8]),
-    /// It belongs to the armor.
+    /// A part of the armor.
     Armor,
-    /// It is in the armor, and does not belong there.
-    Stray,
+    /// A header of the armor, which may hold any text.
+    Header(&'a [u8]),
 }
 
 /// The headers that signed text and signatures have.
@@ -29,34 +31,46 @@ const HEADERS: &[&[u8]] =
     &[b"Hash", b"Version", b"Comment", b"Charset", b"MessageID", b"NotDashEscaped", b"SaltedHash"];
 
 impl Armor {
-    pub(crate) fn line<'a>(&mut self, line: &'a [u8]) -> Said<'a> {
-        let (next, said) = match (*self, line.trim_ascii_end()) {
-            (Self::Outside, b"-----BEGIN PGP SIGNED MESSAGE-----") => (Self::Headers, Said::Armor),
-            (Self::Text, b"-----BEGIN PGP SIGNATURE-----") => (Self::Signature, Said::Armor),
-            (Self::Headers, b"") => (Self::Text, Said::Armor),
-            (Self::Signature, b"-----END PGP SIGNATURE-----") => (Self::Outside, Said::Armor),
-            (Self::Headers, line) if is_header(line) && !is_entry(line) => (*self, Said::Armor),
-            (Self::Signature, line)
-                if is_header(line) && !is_entry(line) || line.iter().all(is_base64) =>
-            {
-                (*self, Said::Armor)
+    pub(crate) fn line<'a>(&mut self, line: &'a [u8]) -> Result<Part<'a>, &'static str> {
+        let trimmed = line.trim_ascii_end();
+        let (next, part) = match (*self, trimmed) {
+            (Self::Start, b"-----BEGIN PGP SIGNED MESSAGE-----") => (Self::Headers, Part::Armor),
+            (Self::Start, b"") => (Self::Start, Part::Line(line)),
+            (Self::Start | Self::None, _) => (Self::None, Part::Line(line)),
+            (Self::Headers, b"") => (Self::Text, Part::Armor),
+            (Self::Headers | Self::Signature, line) if is_header(line) => {
+                (*self, Part::Header(line))
             }
-            (Self::Headers | Self::Signature, _) => (*self, Said::Stray),
-            (Self::Text, _) => (*self, Said::Line(line.strip_prefix(b"- ").unwrap_or(line))),
-            (Self::Outside, _) => (*self, Said::Line(line)),
+            (Self::Text, b"-----BEGIN PGP SIGNATURE-----") => (Self::Signature, Part::Armor),
+            (Self::Text, _) => match line {
+                [b'-', b' ', rest @ ..] => (Self::Text, Part::Line(rest)),
+                [b'-', ..] => return Err("a line in signed text begins with a dash and no blank"),
+                _ => (Self::Text, Part::Line(line)),
+            },
+            (Self::Signature, b"-----END PGP SIGNATURE-----") => (Self::After, Part::Armor),
+            (Self::Signature, line) if line.iter().all(is_base64) => (*self, Part::Armor),
+            (Self::After, b"") => (Self::After, Part::Armor),
+            (Self::After, _) => return Err("outside of the signed text; it proves nothing"),
+            (Self::Headers | Self::Signature, _) => {
+                return Err("not a line of a signature's armor");
+            }
         };
         *self = next;
-        said
+        Ok(part)
+    }
+
+    pub(crate) fn is_signed(self) -> bool {
+        !matches!(self, Self::Start | Self::None)
+    }
+
+    /// Whether the list may end here.
+    pub(crate) fn is_whole(self) -> bool {
+        !self.is_signed() || self == Self::After
     }
 }
 
 fn is_header(line: &[u8]) -> bool {
     line.iter().position(|it| *it == b':').is_some_and(|colon| HEADERS.contains(&&line[..colon]))
-}
-
-/// Whether a name follows a digest.
-fn is_entry(line: &[u8]) -> bool {
-    digests(line).into_iter().any(|(_, _, rest)| is_name(rest))
 }
 
 fn is_base64(byte: &u8) -> bool {
@@ -69,25 +83,26 @@ mod tests {
 
     #[test]
     fn line_finds_the_text_and_what_is_astray() {
-        let mut armor = Armor::Outside;
+        let mut armor = Armor::default();
         for (line, expected) in [
-            ("before", Said::Line(b"before")),
-            ("-----BEGIN PGP SIGNED MESSAGE-----", Said::Armor),
-            ("Hash: SHA512", Said::Armor),
-            ("abcd  b", Said::Stray),
-            ("Hash: b6a98d9ce9a2d9149288fa3df42d377c  b", Said::Stray),
-            ("", Said::Armor),
-            ("Hash: x", Said::Line(b"Hash: x")),
-            ("- -----BEGIN", Said::Line(b"-----BEGIN")),
-            ("-----BEGIN PGP SIGNATURE-----", Said::Armor),
-            ("", Said::Armor),
-            ("iQIzBAEB/+==", Said::Armor),
-            ("abcd  b", Said::Stray),
-            ("-----END PGP SIGNATURE-----", Said::Armor),
-            ("after", Said::Line(b"after")),
+            ("", Some(Part::Line(b""))),
+            ("-----BEGIN PGP SIGNED MESSAGE-----", Some(Part::Armor)),
+            ("Hash: SHA512", Some(Part::Header(b"Hash: SHA512"))),
+            ("abcd  b", None),
+            ("", Some(Part::Armor)),
+            ("Hash: x", Some(Part::Line(b"Hash: x"))),
+            ("- -----BEGIN", Some(Part::Line(b"-----BEGIN"))),
+            ("-----BEGIN", None),
+            ("-----BEGIN PGP SIGNATURE-----", Some(Part::Armor)),
+            ("", Some(Part::Armor)),
+            ("iQIzBAEB/+==", Some(Part::Armor)),
+            ("abcd  b", None),
+            ("-----END PGP SIGNATURE-----", Some(Part::Armor)),
+            (" ", Some(Part::Armor)),
+            ("after", None),
         ] {
-            assert_eq!(armor.line(line.as_bytes()), expected, "{line}");
+            assert_eq!(armor.line(line.as_bytes()).ok(), expected, "{line}");
         }
-        assert_eq!(armor, Armor::Outside);
+        assert!(armor.is_whole() && armor.is_signed());
     }
 }

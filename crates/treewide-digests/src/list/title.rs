@@ -1,6 +1,6 @@
-//! Facts in the name of a list: the algorithm, the file that a digest alone is of, whether it is a file of Debian's or a bag's.
+//! Facts in the name of a list: the algorithm, the file that a digest alone is of, the bag whose manifest it is.
 
-use super::debian;
+use super::digits;
 use crate::algorithm::Algorithm;
 use crate::store::read_small;
 use std::path::{Path, PathBuf};
@@ -23,21 +23,21 @@ const WORDS: &[(&str, Algorithm)] = &[
 ];
 
 /// What is known of a list before its first line.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Title {
+    path: PathBuf,
+    name: String,
     /// The algorithm of its untagged lines.
     pub(crate) algorithm: Option<Algorithm>,
+    /// The bytes of each digest, if the caller knows.
+    pub(crate) digest_len: Option<u64>,
     /// The file that a digest alone is of.
     pub(crate) subject: Option<PathBuf>,
-    /// Whether it is a file of Debian's.
-    pub(crate) debian: debian::Kind,
-    /// Whether it is the list of files that `cargo vendor` has written.
-    pub(crate) is_cargo: bool,
     /// The bag whose manifest it is.
     pub(crate) bag: Option<Bag>,
 }
 
-/// A folder in the form BagIt.
+/// A directory in the form BagIt.
 #[derive(Clone, Debug)]
 pub(crate) struct Bag {
     pub(crate) root: PathBuf,
@@ -55,30 +55,50 @@ impl Title {
         let words = name.split(['.', '_', '-']).chain([suffix]);
         let mut algorithms: Vec<_> = words.filter_map(algorithm).collect();
         algorithms.dedup();
-        let algorithm = match algorithms[..] {
-            [only] => Some(only),
-            _ => None,
-        };
-        let debian = match name {
-            "Packages" | "Sources" => debian::Kind::Index,
-            "Release" | "InRelease" => debian::Kind::Fields,
-            // The names in /var/lib/apt/lists.
-            _ if name.ends_with("_Packages") || name.ends_with("_Sources") => debian::Kind::Index,
-            _ if name.ends_with("_InRelease") => debian::Kind::Fields,
-            _ if name.ends_with("_Release") && name.contains("_dists_") => debian::Kind::Fields,
-            _ if matches!(suffix, ".dsc" | ".changes" | ".buildinfo") => debian::Kind::Fields,
-            _ => debian::Kind::Unknown,
-        };
+        let algorithm = if let [only] = algorithms[..] { Some(only) } else { None };
         let is_algorithm = [suffix, suffix.trim_start_matches('.')].map(self::algorithm);
         let subject = is_algorithm.iter().flatten().next().map(|_| path.with_extension(""));
-        let is_cargo = name == ".cargo-checksum.json";
         let manifest = name.strip_prefix("tag").unwrap_or(name).strip_prefix("manifest-");
+        let manifest = manifest.and_then(|it| it.strip_suffix(".txt"));
         let bag = manifest.and_then(|_| Bag::at(path.parent().unwrap_or(Path::new(""))));
-        let algorithm = match manifest.and_then(|it| it.strip_suffix(".txt")) {
+        let algorithm = match manifest {
             Some(named) if bag.is_some() => Algorithm::tagged(named.as_bytes()),
             _ => algorithm,
         };
-        Self { algorithm, subject, debian, is_cargo, bag }
+        let (path, name) = (path.into(), name.into());
+        Self { path, name, algorithm, digest_len: None, subject, bag }
+    }
+
+    /// Whether the list has this name.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name == name
+    }
+
+    pub(crate) fn has_suffix(&self, suffix: &str) -> bool {
+        self.name.to_ascii_lowercase().ends_with(suffix)
+    }
+
+    /// Whether the name is one of those that apt gives to its lists: `deb.debian.org_debian_dists_x_InRelease`.
+    pub(crate) fn is_or_ends_in(&self, name: &str) -> bool {
+        self.is(name) || self.name.strip_suffix(name).is_some_and(|it| it.ends_with('_'))
+    }
+
+    /// The directory of the list.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Whether a word of a line without the name of an algorithm is meant as a digest.
+    pub(crate) fn is_digest(&self, word: &[u8]) -> bool {
+        /// Numbers have fewer digits.
+        const FEWEST: usize = 16;
+        let (tag, digits) = digits::tag(word);
+        if !tag.is_empty() {
+            return Algorithm::tagged(tag).is_some() && !digits.is_empty();
+        }
+        let is_long = digits.len() >= FEWEST || self.digest_len == Some(digits.len() as u64 / 2);
+        is_long && digits.iter().all(u8::is_ascii_hexdigit)
+            || self.algorithm.is_some_and(|it| digits::base64(digits, it).is_some())
     }
 }
 
@@ -88,6 +108,15 @@ fn algorithm(word: &str) -> Option<Algorithm> {
     let sum = word.strip_suffix("sums").map(|it| format!("{it}sum")).unwrap_or(word);
     let stem = sum.strip_suffix("sum").unwrap_or(&sum);
     WORDS.iter().find(|(it, _)| *it == stem || *it == sum).map(|(_, algorithm)| *algorithm)
+}
+
+/// The name of a file in `folder`, if it is relative.
+pub(crate) fn below(folder: &Path, name: &[u8]) -> Vec<u8> {
+    let folder = folder.as_os_str().as_encoded_bytes();
+    match folder.is_empty() || name.starts_with(b"/") {
+        true => name.into(),
+        false => [folder, b"/", name].concat(),
+    }
 }
 
 impl Bag {

@@ -22,8 +22,9 @@ pub(super) fn objects(root: PathBuf) -> impl Iterator<Item = Object> {
                         said => said,
                     }
                 }
-                Err(why) => Said::Other(why),
+                Err(why) => why,
             },
+            (Some(name), _) if name.ends_with(".lck") => Said::Passed(""),
             _ if inside.split('/').count() < 5 => Said::Folder,
             _ => Said::Other("not a key of git-annex".into()),
         };
@@ -31,8 +32,11 @@ pub(super) fn objects(root: PathBuf) -> impl Iterator<Item = Object> {
     })
 }
 
-fn key(name: &str) -> Result<Key<'_>, String> {
-    let (head, rest) = name.split_once("--").ok_or("not a key of git-annex")?;
+fn key(name: &str) -> Result<Key<'_>, Said> {
+    let without = |why: String| Said::Without(why);
+    let other = |why: String| Said::Other(why);
+    let (head, rest) =
+        name.split_once("--").ok_or_else(|| other("not a key of git-annex".into()))?;
     let mut fields = head.split('-');
     let backend = fields.next().unwrap_or_default();
     let mut size = None;
@@ -40,7 +44,7 @@ fn key(name: &str) -> Result<Key<'_>, String> {
         match field.split_at_checked(1) {
             Some(("s", number)) => size = number.parse().ok(),
             Some(("S" | "C", _)) => {
-                return Err("a chunk, whose key is that of the whole file".into());
+                return Err(without("a chunk, whose key is that of the whole file".into()));
             }
             _ => {}
         }
@@ -60,8 +64,8 @@ fn key(name: &str) -> Result<Key<'_>, String> {
     let with_extension = backend.strip_suffix('E').and_then(known);
     let algorithm = known(backend).or(with_extension);
     let algorithm = algorithm.ok_or_else(|| match backend {
-        "WORM" | "URL" => format!("{backend} keys have no digest"),
-        _ => format!("{backend} is a backend that this program does not know"),
+        "WORM" | "URL" => without(format!("{backend} keys have no digest")),
+        _ => without(format!("{backend} is not supported")),
     })?;
     let digits = match with_extension {
         Some(_) => rest.split('.').next().unwrap_or_default(),
@@ -71,7 +75,7 @@ fn key(name: &str) -> Result<Key<'_>, String> {
         && digits.bytes().all(|it| it.is_ascii_hexdigit());
     match is_digest {
         true => Ok(Key { algorithm, digits, size }),
-        false => Err(format!("not a digest of {backend}")),
+        false => Err(other(format!("not a digest of {backend}"))),
     }
 }
 

@@ -37,41 +37,41 @@ pub(super) fn objects(root: PathBuf) -> Box<dyn Iterator<Item = Object>> {
     let files = manifests.into_iter().flat_map(move |manifest| {
         let is_payload =
             !manifest.file_name().is_some_and(|it| it.to_string_lossy().starts_with("tag"));
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut names = HashSet::new();
         let wrong = match outside(&bases, &manifest) {
             None if !manifest.is_file() => {
                 Some(Object::Unverified(manifest.clone(), "not a regular file".into()))
+            }
+            None if Title::of(&manifest).algorithm.is_none() => {
+                let cause = "its name says no algorithm that is supported";
+                Some(Object::Unverified(manifest.clone(), cause.into()))
             }
             wrong => wrong,
         };
         if let Some(wrong) = wrong {
             return VecDeque::from([wrong]);
         }
-        let objects: VecDeque<_> = match Lines::open(&manifest) {
+        let lines = match Lines::open(&manifest) {
+            Ok(lines) => lines,
             Err(error) => {
                 let error = Error::new(&manifest, ErrorKind::open(error));
-                [Object::Unreadable(error)].into()
-            }
-            Ok(_) if Title::of(&manifest).algorithm.is_none() => {
-                let cause = "its name says no algorithm that this program knows";
-                [Object::Unverified(manifest.clone(), cause.into())].into()
-            }
-            Ok(lines) => {
-                let forms = List::new(&manifest, Reading::default());
-                let mut files = ListedFiles::new(lines, forms, false);
-                std::iter::from_fn(|| files.next())
-                    .map(|item| {
-                        if let Item::File(task) = &item {
-                            names.insert(task.path.clone());
-                        }
-                        listed_object(&manifest, item, &bases)
-                    })
-                    .collect()
+                return [Object::Unreadable(error)].into();
             }
         };
-        if is_payload {
-            seen.push((manifest, names));
+        let forms = List::new(&manifest, Reading::default());
+        let mut files = ListedFiles::new(lines, forms, false);
+        let mut is_whole = true;
+        let objects = std::iter::from_fn(|| files.next()).map(|item| {
+            match &item {
+                Item::File(task) => drop(names.insert(task.path.clone())),
+                Item::Note(_) => is_whole = false,
+            }
+            listed_object(&manifest, item, &bases)
+        });
+        let objects = objects.collect();
+        // Of one that was not read to its end, it is not known what it does not list.
+        if is_payload && is_whole {
+            seen.lock().unwrap_or_else(PoisonError::into_inner).push((manifest, names));
         }
         objects
     });
@@ -87,7 +87,7 @@ pub(super) fn objects(root: PathBuf) -> Box<dyn Iterator<Item = Object>> {
                 let name = manifest.file_name().map_or(manifest.as_path(), Path::new);
                 format!("is not listed in {}", shown(name))
             }
-            None if listed.is_empty() => "there is no manifest".into(),
+            None if listed.is_empty() => "no manifest of the payload was read".into(),
             None => return None,
         };
         Some(Object::Wrong(path.clone(), cause))

@@ -90,7 +90,7 @@ fn trees(root: &Path, references: &mut References) -> HashMap<String, Listed> {
             Some(Version { format_version: Some(1) }) => {}
             Some(_) => {
                 let why = "of a version that this program does not know";
-                references.wrong.push(Object::Skipped(path.clone(), why.into()));
+                references.wrong.push(Object::Unknown(path.clone(), why.into()));
                 continue;
             }
         }
@@ -178,7 +178,7 @@ fn snapshot_link(
             let blobs = listed.as_ref().map(|it| &it.blobs[..]);
             if blobs.is_some_and(<[_]>::is_empty) {
                 let why = "no digest in its tree";
-                references.wrong.push(Object::Skipped(path.to_owned(), why.into()));
+                references.wrong.push(Object::Unverified(path.to_owned(), why.into()));
             } else if blobs.is_some_and(|it| !it.iter().any(|it| blob.eq_ignore_ascii_case(it))) {
                 return Some(Object::Wrong(
                     path.to_owned(),

@@ -221,15 +221,6 @@ pub(super) fn is_bazel(dir: &Path) -> Seen {
     Ok(has_dirs(dir, &["ac", "cas"])? && has_digits(&dir.join("cas"), is_blob)?)
 }
 
-pub(super) fn is_flatfs(dir: &Path) -> Seen {
-    let is_right = |it: &[u8]| it.starts_with(b"/repo/flatfs/shard/v1/");
-    let mark = dir.join("SHARDING");
-    match has_file(dir, "_README")? {
-        true => self::is_right(&mark, is_right),
-        false => Ok(is_right(&start(&mark)?)),
-    }
-}
-
 pub(super) fn is_apt(dir: &Path) -> Seen {
     has_dir(dir, "by-hash/SHA256")
 }

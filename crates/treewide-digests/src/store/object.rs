@@ -27,8 +27,10 @@ pub enum Object {
     Unreadable(Error),
     /// An object that could not be verified, and why.
     Unverified(PathBuf, String),
-    /// Something in the place of objects that cannot be checked, and why.
+    /// An object that has no digest, and why.
     Skipped(PathBuf, String),
+    /// Something in the place of objects or records that is not understood, and why.
+    Unknown(PathBuf, String),
     /// Something that belongs to the store and is not an object: what it is. Empty for marks and locks.
     Passed(&'static str),
 }
@@ -41,6 +43,8 @@ pub(super) enum Said {
     Folder,
     /// It belongs to the store, and is this.
     Passed(&'static str),
+    /// It is an object without a digest, and why.
+    Without(String),
     /// It is not an object, and why.
     Other(String),
 }
@@ -53,6 +57,11 @@ impl Said {
             None => Self::Other(NOT_AN_OBJECT.into()),
         }
     }
+}
+
+/// Whether a link leads to something in the same store, whose path is without links.
+pub(super) fn stays_in(base: Option<&Path>, link: &Path) -> bool {
+    base.is_some_and(|base| link.canonicalize().is_ok_and(|it| it.starts_with(base)))
 }
 
 /// The task of an object.
@@ -83,11 +92,12 @@ pub(super) fn object(
         (Found::File { path, identity, .. }, Said::Object(about)) => {
             task(path, Kind::Found(identity), about)
         }
-        (Found::File { path, .. }, Said::Other(why)) => Object::Skipped(path, why),
+        (Found::File { path, .. }, Said::Other(why)) => Object::Unknown(path, why),
+        (Found::File { path, .. }, Said::Without(why)) => Object::Skipped(path, why),
         (Found::Special { path, kind }, Said::Object(_)) => {
             Object::Wrong(path, format!("{kind}, not a file"))
         }
-        (Found::Special { path, kind }, Said::Other(_)) => Object::Skipped(path, kind.into()),
+        (Found::Special { path, kind }, _) => Object::Unknown(path, kind.into()),
         (Found::Link(path), said) => match (path.metadata(), said) {
             (Err(error), Said::Object(_) | Said::Folder) if is_absent(&error) => {
                 Object::Missing(path, DANGLES.into())
@@ -101,9 +111,9 @@ pub(super) fn object(
             (Ok(of), said) if of.is_dir() || matches!(said, Said::Object(_) | Said::Folder) => {
                 Object::Wrong(path, LEADS_OUT.into())
             }
-            _ => Object::Skipped(path, "a link".into()),
+            _ => Object::Unknown(path, "a link".into()),
         },
-        (other, _) => Object::Unverified(path_of(&other), "is of an unknown kind".into()),
+        (other, _) => Object::Unknown(path_of(&other), "is of an unknown kind".into()),
     })
 }
 

@@ -1,9 +1,9 @@
 //! The objects of a store, found by a walk of the places where they are.
 
-use super::object::{NOT_AN_OBJECT, Object, Said, below, object};
+use super::object::{NOT_AN_OBJECT, Object, Said, below, object, stays_in};
 use super::pattern;
 use super::references::References;
-use super::{Layout, Store, annex, bag, flatfs, hugging_face};
+use super::{Layout, Store, annex, bag, hugging_face};
 use crate::algorithm::Algorithm;
 use crate::expected::Shown;
 use std::fmt;
@@ -39,17 +39,20 @@ impl Store {
         Objects(match &self.kind.layout {
             Layout::Names { objects, passed, references } => {
                 let references = references.map_or_else(References::default, |of| of(&root));
-                with(references, Box::new(named(root, objects, passed, |_| false)))
+                let base = root.canonicalize().ok();
+                let stays = move |link: &Path| stays_in(base.as_deref(), link);
+                with(references, Box::new(named(root, objects, passed, stays)))
             }
             Layout::HuggingFace { objects, passed } => {
-                let cache = hugging_face::Cache::of(&root);
+                let (cache, base) = (hugging_face::Cache::of(&root), root.canonicalize().ok());
                 let references = hugging_face::snapshots(&root, &cache);
-                let objects = named(root, objects, passed, move |link| cache.has_shared(link));
+                let objects = named(root, objects, passed, move |link| {
+                    cache.has_shared(link) || stays_in(base.as_deref(), link)
+                });
                 with(references, Box::new(objects))
             }
             Layout::HuggingFaceFolder => Box::new(hugging_face::folder(root)),
             Layout::Annex => Box::new(annex::objects(root)),
-            Layout::FlatFs => Box::new(flatfs::objects(root)),
             Layout::Bag => Box::new(bag::objects(root)),
         })
     }
@@ -60,7 +63,7 @@ impl Store {
             Layout::Names { objects, .. } => (tops(objects), None),
             Layout::HuggingFace { objects, .. } => (tops(objects), Some("snapshots")),
             Layout::Annex => (Vec::new(), Some("objects")),
-            Layout::HuggingFaceFolder | Layout::FlatFs | Layout::Bag => (Vec::new(), None),
+            Layout::HuggingFaceFolder | Layout::Bag => (Vec::new(), None),
         };
         tops.into_iter().filter(|it| !it.is_empty()).chain(more)
     }

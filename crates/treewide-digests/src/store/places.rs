@@ -29,11 +29,22 @@ const BELOW: &[&str] = &[
 /// Directories whose entries may be stores of Hugging Face.
 const HUBS: &[&str] = &["", "hub"];
 
+/// Something that a search for stores has found.
+#[derive(Debug)]
+pub enum Place {
+    /// A store.
+    Store(Store),
+    /// A place that may be a store or hold one, and cannot be looked at.
+    Hidden(Error),
+    /// Links to directories that are no stores, and may hold some. They were not followed.
+    Links(Vec<PathBuf>),
+}
+
 /// Stores that were looked for.
 #[derive(Debug, Default)]
 struct Search {
     kind: Option<&'static Kind>,
-    found: Vec<Result<Store, Error>>,
+    found: Vec<Place>,
 }
 
 impl Search {
@@ -42,7 +53,7 @@ impl Search {
         let mut failed = None;
         for kind in KINDS.iter().filter(|it| self.kind.is_none_or(|kind| kind.name == it.name)) {
             match (kind.is)(root) {
-                Ok(true) => self.found.push(Ok(Store { kind, root: root.to_owned() })),
+                Ok(true) => self.found.push(Place::Store(Store { kind, root: root.to_owned() })),
                 Ok(false) => {}
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -53,39 +64,50 @@ impl Search {
         }
     }
 
+    /// Looks at links to directories out of `dir`; in it, the walk has been there.
+    fn follow(&mut self, dir: &Path, links: Vec<PathBuf>) {
+        let (base, mut others) = (dir.canonicalize(), Vec::new());
+        for link in links {
+            let is_inside = || Some(link.canonicalize().ok()?.starts_with(base.as_ref().ok()?));
+            let known = self.found.len();
+            if is_inside() != Some(true) {
+                self.add(&link);
+                others.extend((self.found.len() == known).then_some(link));
+            }
+        }
+        self.found.extend((!others.is_empty()).then_some(Place::Links(others)));
+    }
+
     /// Takes note of a place that cannot be looked at, unless it is in one that was said just before.
     fn fail(&mut self, error: Error) {
-        let is_known = |it: &Result<Store, Error>| {
-            it.as_ref().is_err_and(|it| error.path().starts_with(it.path()))
-        };
+        let is_known =
+            |it: &Place| matches!(it, Place::Hidden(it) if error.path().starts_with(it.path()));
         if !self.found.iter().rev().take(32).any(is_known) {
-            self.found.push(Err(error));
+            self.found.push(Place::Hidden(error));
         }
     }
 }
 
 /// The stores that `dir` is or holds: only of this `kind`, if one is named. With `everywhere`, all below it, in the order of
-/// their paths; links are not followed. An error is a place that may be a store or hold one, and cannot be looked at.
-pub fn find(
-    dir: &Path,
-    kind: Option<&'static Kind>,
-    everywhere: bool,
-) -> Vec<Result<Store, Error>> {
+/// their paths; a link is followed if it leads to a store. An error is a place that may be a store or hold one, and cannot be looked at.
+pub fn find(dir: &Path, kind: Option<&'static Kind>, everywhere: bool) -> Vec<Place> {
     let mut search = Search { kind, found: Vec::new() };
     if everywhere {
         search.add(dir);
         // In the places of a store's own objects, there is no other store.
         let (mut own, mut known) = (HashSet::<PathBuf>::new(), 0);
-        let mut inside = None::<PathBuf>;
-        for found in Walk::new(dir).directories(true).filter(|_, is_dir| is_dir) {
-            for store in search.found[known..].iter().flatten() {
+        let (mut inside, mut links) = (None::<PathBuf>, Vec::new());
+        let is_place = |path: &Path, is_dir: bool| is_dir || path.is_symlink();
+        for found in Walk::new(dir).directories(true).filter(is_place) {
+            for place in &search.found[known..] {
+                let Place::Store(store) = place else { continue };
                 own.extend(store.own_places().map(|it| store.root.join(it)));
             }
             known = search.found.len();
             let path = match &found {
                 Found::Directory(path) => path,
+                Found::Link(path) if path.is_dir() => path,
                 Found::Failed(error) => error.path(),
-                // The filter leaves nothing else.
                 _ => continue,
             };
             if inside.as_ref().is_some_and(|it| path.starts_with(it)) {
@@ -97,9 +119,11 @@ pub fn find(
             }
             match found {
                 Found::Failed(error) => search.fail(error),
+                Found::Link(path) => links.push(path),
                 _ => search.add(path),
             }
         }
+        search.follow(dir, links);
         return search.found;
     }
     let git = git_folder(dir).unwrap_or_else(|error| {

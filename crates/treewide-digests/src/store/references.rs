@@ -22,6 +22,10 @@ const MOST_OF_MANIFEST: u64 = 4 << 20;
 /// A list of the files of a folder may have an entry for each of some million files.
 const MOST_OF_LIST: u64 = 256 << 20;
 
+/// Of these it is not known which objects they name.
+pub(crate) const UNKNOWN_TYPE: &str = "object of a type that is not known";
+pub(crate) const SCHEMA_1: &str = "manifest of Docker's schema 1";
+
 const SHA1_LEN: usize = 20;
 
 /// What descriptors call a manifest or an index. Other blobs may be of any length, and are not JSON.
@@ -99,6 +103,8 @@ struct EntryOfNpm {
 pub(super) struct References {
     known: HashMap<PathBuf, (Option<String>, Option<u64>)>,
     missing: HashSet<PathBuf>,
+    /// Objects that name others which were not looked for, and why.
+    doubts: HashMap<PathBuf, String>,
     pub(super) wrong: Vec<Object>,
 }
 
@@ -136,6 +142,7 @@ impl References {
     pub(super) fn remark(&mut self, object: Object) -> Option<Object> {
         match object {
             Object::File(mut task) => {
+                task.about.doubt = self.doubts.remove(&task.path);
                 if let Some((remark, size)) = self.known.remove(&task.path) {
                     task.about.remark = remark;
                     task.about = task.about.size(size);
@@ -143,6 +150,12 @@ impl References {
                 Some(Object::File(task))
             }
             Object::Missing(path, _) if self.missing.contains(&path) => None,
+            // A record names it all the same.
+            Object::Unknown(path, why) => {
+                let what = self.known.remove(&path).and_then(|it| it.0);
+                let what = what.map_or_else(String::new, |it| format!("; {it}"));
+                Some(Object::Unknown(path, why + &what))
+            }
             other => Some(other),
         }
     }
@@ -180,10 +193,10 @@ impl References {
     /// A record names something that is not looked for.
     fn not_followed(&mut self, path: &Path, is_object: bool, why: &str) {
         let why = format!("names objects that were not looked for, because {why}");
-        self.wrong.push(match is_object {
-            true => Object::Skipped(path.to_owned(), why),
-            false => Object::Unverified(path.to_owned(), why),
-        });
+        match is_object {
+            true => drop(self.doubts.insert(path.to_owned(), why)),
+            false => self.wrong.push(Object::Unknown(path.to_owned(), why)),
+        }
     }
 
     /// Follows a manifest or index of containers, and the manifests that it names. `place` is where the blob with a digest is, and a
@@ -204,7 +217,7 @@ impl References {
             let manifest = self.json::<Manifest>(&path, is_object, MOST_OF_MANIFEST);
             let Some(manifest) = manifest else { continue };
             if manifest.fs_layers.is_some() {
-                self.wrong.push(Object::Passed("manifest of Docker's schema 1"));
+                self.wrong.push(Object::Passed(SCHEMA_1));
                 continue;
             }
             let Some(descriptors) = descriptors(manifest) else {
@@ -212,7 +225,8 @@ impl References {
                 continue;
             };
             let mut is_understood = true;
-            for (descriptor, is_manifest) in descriptors {
+            for (descriptor, kind) in descriptors {
+                let is_manifest = kind == Is::Manifest;
                 // A layer with addresses is elsewhere, and seldom stored.
                 if descriptor.urls.is_some_and(|it| !it.is_empty()) {
                     continue;
@@ -221,6 +235,9 @@ impl References {
                     is_understood = false;
                     continue;
                 };
+                if kind == Is::Unknown {
+                    self.wrong.push(Object::Passed(UNKNOWN_TYPE));
+                }
                 let about = (remark.map(str::to_owned), descriptor.size);
                 self.require(blob.clone(), about, &path);
                 // A link is said where it is to be verified, and is not followed.
@@ -242,8 +259,17 @@ fn bases(root: &Path) -> Vec<PathBuf> {
     [root.to_owned(), root.join("blobs")].iter().filter_map(|it| it.canonicalize().ok()).collect()
 }
 
-/// The objects that a manifest or index names, and whether they are manifests. `None` if it is neither.
-fn descriptors(manifest: Manifest) -> Option<Vec<(Descriptor, bool)>> {
+/// What an object is that a manifest or index names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Is {
+    Manifest,
+    Other,
+    /// Its type is not known, so that it may name more objects.
+    Unknown,
+}
+
+/// The objects that a manifest or index names, and what they are. `None` if it is neither.
+fn descriptors(manifest: Manifest) -> Option<Vec<(Descriptor, Is)>> {
     let Manifest { manifests, layers, blobs, config, .. } = manifest;
     // A manifest has both or none.
     let is_known = manifests.is_some() || layers.is_some() || blobs.is_some();
@@ -251,11 +277,16 @@ fn descriptors(manifest: Manifest) -> Option<Vec<(Descriptor, bool)>> {
         return None;
     }
     let manifests = manifests.into_iter().flatten().map(|it| {
-        let is_manifest = it.media_type.as_deref().is_none_or(|it| MANIFESTS.contains(&it));
-        (it, is_manifest)
+        let is = match it.media_type.as_deref() {
+            None => Is::Manifest,
+            Some(kind) if MANIFESTS.contains(&kind) => Is::Manifest,
+            Some(kind) if kind.starts_with("application/vnd.oci.image.layer.") => Is::Other,
+            Some(_) => Is::Unknown,
+        };
+        (it, is)
     });
     let others = layers.into_iter().chain(blobs).flatten().chain(config);
-    Some(manifests.chain(others.map(|it| (it, false))).collect())
+    Some(manifests.chain(others.map(|it| (it, Is::Other))).collect())
 }
 
 /// The parts of a digest such as `sha256:HEX`.
@@ -324,6 +355,10 @@ pub(super) fn of_ollama(root: &Path) -> References {
             let is_manifest = parts.count() == 3 && !tag.starts_with('.');
             let path = match entry {
                 Found::File { path, .. } | Found::Link(path) if is_manifest => path,
+                Found::Directory(path) if is_manifest => {
+                    references.wrong.push(Object::Wrong(path, "a directory, not a file".into()));
+                    continue;
+                }
                 other => {
                     let said = Said::Other("not the name of a manifest".into());
                     references.wrong.extend(object(other, said, |_| false));
@@ -469,14 +504,24 @@ pub(super) fn of_registry(root: &Path) -> References {
         Some(by_digits(digits, |it| folder.join(&it[..2]).join(it).join("data")))
     };
     for (entry, inside) in below(root, "repositories") {
-        let of = inside.split_once("/_manifests/").filter(|(_, it)| !it.contains("/signatures/"));
+        let of = inside
+            .split_once("/_manifests/")
+            .filter(|(_, it)| !it.starts_with("signatures/") && !it.contains("/signatures/"));
         let path = match (entry, of) {
             (Found::File { path, .. }, Some((_, within))) if within.ends_with("/link") => path,
-            (Found::Failed(error), _) => {
-                references.wrong.push(Object::Unreadable(error));
+            (Found::Directory(path), Some((_, within))) if within.ends_with("/link") => {
+                references.wrong.push(Object::Wrong(path, "a directory, not a file".into()));
                 continue;
             }
-            _ => continue,
+            // Of layers and uploads.
+            (Found::File { .. }, None) if inside.contains("/_") => continue,
+            (other, _) => {
+                let is_link = matches!(other, Found::Link(_));
+                let why = "not a record of a repository".into();
+                let said = if is_link { Said::Folder } else { Said::Other(why) };
+                references.wrong.extend(object(other, said, |_| false));
+                continue;
+            }
         };
         let text = match read_small(&path) {
             Ok(text) => String::from_utf8_lossy(&text).into_owned(),

@@ -188,7 +188,7 @@ impl Reader<'_> {
         let named = in_dir.unwrap_or_else(|| path.file_name().unwrap_or_default().into());
         let list = List::new(&named, Reading::default());
         let mut files = ListedFiles::new(lines, list, false).relative_to(&self.dirs[0]);
-        let (mut found, mut malformed) = (0, 0);
+        let mut found = 0;
         while let Some(item) = files.next() {
             match item {
                 Item::File(file) => {
@@ -206,16 +206,11 @@ impl Reader<'_> {
                     };
                     self.fault(&shown(&path), &cause);
                 }
-                Item::Note(Note::Malformed(line)) => match line.is_cut || line.has_digest {
-                    true => self.fault(&format!("{}:{}", shown(path), line.number), &line.cause),
-                    false => malformed += 1,
-                },
+                Item::Note(Note::Malformed(line)) => {
+                    self.fault(&format!("{}:{}", shown(path), line.number), &line.cause);
+                }
                 Item::Note(Note::Unreadable(error)) => return Err(Error::read(path, error)),
             }
-        }
-        if malformed > 0 {
-            let lines = if malformed == 1 { "line" } else { "lines" };
-            (self.say)(format!("{}: {malformed} malformed {lines} passed over", shown(path)));
         }
         if found == 0 && self.faults == 0 {
             self.fault(&shown(path), "names no file with a digest");

@@ -26,8 +26,8 @@ fn command_of(list: &Path) -> Option<String> {
 pub(super) struct Clues {
     /// The first listed file that does not exist.
     first_absent: Option<PathBuf>,
-    /// A file that exists in the folder of its list.
-    elsewhere: Option<PathBuf>,
+    /// A file that exists in the directory of its list; or here, where the list has another path.
+    elsewhere: Option<(PathBuf, bool)>,
     /// The command that reads a list which has no files of this directory.
     command: Option<String>,
     /// The algorithms that the first file that differs was compared by, and how they are known.
@@ -54,7 +54,9 @@ impl Clues {
             self.command = self.command.take().or_else(|| command_of(list));
         }
         if let (None, Some(folder), Some(absent)) = (&self.elsewhere, list.parent(), absent) {
-            self.elsewhere = Some(folder.join(absent)).filter(|path| path.exists());
+            let by_list = (folder.join(&absent), false);
+            let here = absent.file_name().map(|it| (PathBuf::from(it), true));
+            self.elsewhere = [Some(by_list), here].into_iter().flatten().find(|it| it.0.exists());
         }
     }
 
@@ -88,15 +90,19 @@ impl Clues {
             ))
         } else if absent > 0 && absent == lines.checked() + missing {
             if let Some(command) = &self.command {
-                return Some(format!("no listed file is here; {command}"));
+                return Some(format!("None of the listed files is here. {command}"));
             }
             let there = match &self.elsewhere {
-                Some(path) => format!("{} is there: run this in its list's folder", shown(path)),
-                None => "run this where the list was made".to_owned(),
+                Some((path, false)) => {
+                    format!("But {} is: run this in the directory of the list.", shown(path))
+                }
+                Some((path, true)) => format!(
+                    "But {} is: the list has the paths of the machine that made it.",
+                    shown(path)
+                ),
+                None => "Run this in the directory where the list was made.".to_owned(),
             };
-            Some(format!(
-                "no listed file is here; names are relative to the current directory, and {there}"
-            ))
+            Some(format!("None of the listed files is here. {there}"))
         } else {
             None
         }

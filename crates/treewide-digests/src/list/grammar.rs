@@ -1,0 +1,264 @@
+//! The grammars of lists: one table.
+//!
+//! A list is recognised once, by its name or its first line, and then read by one grammar to its last byte. A line that the grammar
+//! does not derive is an error: a list is never read in part.
+
+use super::columns::{Csv, Hashdeep, Record};
+use super::deb822::Deb822;
+use super::json::{self, Json};
+use super::lines::{Bag, Bare, Certutil, Gpg, Plain, Sfv, Tagged};
+use super::title::Title;
+use std::fmt::Debug;
+use treewide_files::list::Fault;
+use treewide_files::name::shown_text;
+
+/// The parts of an entry. The digits may be of any kind.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// The algorithm's name. Empty if the entry has none.
+    pub(crate) tag: Vec<u8>,
+    pub(crate) digits: Vec<u8>,
+    /// `None` if the entry has a digest alone.
+    pub(crate) name: Option<Vec<u8>>,
+    /// The length of the file.
+    pub(crate) size: Option<u64>,
+    /// Another name, if the entry can be read in two ways. No file may have it.
+    pub(crate) other: Option<Vec<u8>>,
+}
+
+/// An entry, or why a file that is named cannot be verified by it.
+pub(crate) type Said = Result<Parts, Fault>;
+
+/// Reads the lines of one list. Blank lines, comments and armor are taken out before.
+pub(crate) trait Reader: Debug + Send {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// If the grammar does not derive it. A cause without a text says no more than that.
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) -> Result<(), String>;
+
+    /// A blank line.
+    fn blank(&mut self, said: &mut Vec<Said>) {
+        let _ = said;
+    }
+
+    /// Whether a text has the form of an entry: a comment that ends in one has lost its line end.
+    fn is_entry(&self, text: &[u8]) -> bool {
+        let _ = text;
+        false
+    }
+
+    /// The list is over.
+    ///
+    /// # Errors
+    /// If it may not end here.
+    fn end(&mut self, said: &mut Vec<Said>) -> Result<(), String> {
+        let _ = said;
+        Ok(())
+    }
+
+    /// Whether the list may end within a line that has said nothing so far.
+    fn may_end(&self) -> bool {
+        false
+    }
+}
+
+/// A grammar of lists.
+pub(crate) struct Grammar {
+    /// The form of an entry, as messages have it.
+    pub(crate) form: &'static str,
+    /// Whether a list with this name and this first line has it.
+    pub(crate) is: fn(&Title, &[u8]) -> bool,
+    /// The mark of comments, a blank or nothing behind it. Empty if there are none.
+    pub(crate) comment: &'static [u8],
+    pub(crate) begin: fn(&Title) -> Box<dyn Reader>,
+}
+
+impl Debug for Grammar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.form)
+    }
+}
+
+/// All grammars. The first that fits is taken.
+pub(crate) static GRAMMARS: &[Grammar] = &[
+    Grammar {
+        form: "FILE,sha256=BASE64,LENGTH",
+        is: |title, _| title.is("RECORD"),
+        comment: b"",
+        begin: |title| Box::new(Record::of(title)),
+    },
+    Grammar {
+        form: "FILE CRC32",
+        is: |title, _| title.has_suffix(".sfv"),
+        comment: b";",
+        begin: |_| Box::new(Sfv),
+    },
+    Grammar {
+        form: "DIGEST  data/FILE",
+        is: |title, _| title.bag.is_some(),
+        comment: b"",
+        begin: |_| Box::new(Bag),
+    },
+    Grammar {
+        form: "Key: value",
+        is: |title, line| Deb822::is(title, line),
+        comment: b"",
+        begin: |title| Box::new(Deb822::of(title)),
+    },
+    Grammar {
+        form: "LENGTH,DIGEST,FILE",
+        is: |_, line| line.starts_with(b"%%%% HASHDEEP-"),
+        comment: b"##",
+        begin: |_| Box::<Hashdeep>::default(),
+    },
+    Grammar {
+        form: "\"Algorithm\",\"Hash\",\"Path\"",
+        is: |_, line| line.starts_with(b"#TYPE ") || Csv::is_header(line),
+        comment: b"",
+        begin: |_| Box::<Csv>::default(),
+    },
+    Grammar {
+        form: "JSON",
+        is: |title, line| {
+            json::is_of_cargo(title) || matches!(line.trim_ascii_start(), [b'{' | b'[', ..])
+        },
+        comment: b"",
+        begin: |title| Box::new(Json::of(title)),
+    },
+    Grammar {
+        form: "ALGORITHM hash of FILE:",
+        is: |_, line| Certutil::is(line),
+        comment: b"",
+        begin: |_| Box::<Certutil>::default(),
+    },
+    Grammar {
+        form: "ALGORITHM (FILE) = DIGEST",
+        is: |_, line| Tagged::is(line),
+        comment: b"#",
+        begin: |_| Box::<Tagged>::default(),
+    },
+    Grammar {
+        form: "DIGEST",
+        is: |title, line| title.subject.is_some() && title.is_digest(line.trim_ascii()),
+        comment: b"#",
+        begin: |title| Box::new(Bare::of(title)),
+    },
+    Grammar {
+        form: "DIGEST  FILE",
+        is: |title, line| Plain::of(title, line).is_some_and(|it| !it.is_reversed),
+        comment: b"#",
+        begin: |title| Box::new(Plain { title: title.clone(), is_reversed: false }),
+    },
+    Grammar {
+        form: "DIGEST FILE",
+        is: |title, line| Plain::of(title, line).is_some_and(|it| it.is_reversed),
+        comment: b"#",
+        begin: |title| Box::new(Plain { title: title.clone(), is_reversed: true }),
+    },
+    Grammar {
+        form: "FILE: DIGEST in groups",
+        is: |_, line| Gpg::is(line),
+        comment: b"",
+        begin: |_| Box::<Gpg>::default(),
+    },
+];
+
+impl Grammar {
+    /// The grammar of a list.
+    pub(crate) fn of(title: &Title, line: &[u8]) -> Option<&'static Self> {
+        GRAMMARS.iter().find(|it| (it.is)(title, line))
+    }
+
+    /// Whether a line is a comment.
+    pub(crate) fn is_comment(&self, line: &[u8]) -> bool {
+        let mark = line.iter().take_while(|it| self.comment.contains(it)).count();
+        mark > 0 && mark >= self.comment.len() && line.get(mark).is_none_or(u8::is_ascii_whitespace)
+    }
+
+    /// Why it does not derive a line.
+    pub(crate) fn refuse(&self, title: &Title, line: &[u8]) -> String {
+        let other = Self::of(title, line).filter(|it| it.form != self.form);
+        match other {
+            Some(other) => format!(
+                "the form changes here from `{}` to `{}`; a list has one form, so check each part by itself",
+                self.form, other.form
+            ),
+            None if !self.comment.is_empty() && line.starts_with(self.comment) => {
+                format!("a comment has a blank behind its mark: {}", quoted(line))
+            }
+            None => {
+                format!("not of the form `{}`, which the list has: {}", self.form, quoted(line))
+            }
+        }
+    }
+}
+
+/// A text that says nothing about files may have any form, except that of an entry.
+pub(crate) fn refuse_text(reader: &dyn Reader, text: &[u8]) -> Option<&'static str> {
+    /// Each of its ends is looked at.
+    const LONGEST: usize = 4 << 10;
+    if text.len() > LONGEST {
+        return Some("a comment of more than 4 KiB");
+    }
+    let holds_entry = (1..text.len()).any(|at| reader.is_entry(&text[at..]));
+    holds_entry.then_some("a comment with an entry in it, by which nothing is verified; remove it")
+}
+
+/// The beginning of a line, for messages.
+pub(crate) fn quoted(line: &[u8]) -> String {
+    const SHOWN: usize = 80;
+    let text = shown_text(&String::from_utf8_lossy(line));
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+/// The fault of a named file without a digest to verify it by.
+pub(crate) fn without_digest(name: &[u8], cause: impl Into<String>) -> Fault {
+    Fault::Digest { name: name.into(), digest: None, cause: cause.into() }
+}
+
+/// What to do with a file that is not a list, by its name or its first line.
+pub(crate) fn advice(title: &Title, line: &[u8]) -> Option<String> {
+    let uses =
+        |command| format!("not a list: its digests are of no files here; {command} uses them");
+    if let Some((_, command)) = LOCKS.iter().find(|(name, _)| title.is(name)) {
+        return Some(uses(*command));
+    }
+    let has = |text: &[u8]| line.windows(text.len()).any(|it| it == text);
+    Some(match line {
+        _ if has(b"--hash=sha256:") || line.ends_with(b" \\") && has(b"==") => {
+            uses("pip install --require-hashes")
+        }
+        [b'<', ..] => "XML is not read".into(),
+        _ if line.starts_with(b"#mtree") => {
+            "not a list that is read; mtree -f uses it, or pacman -Qkk".into()
+        }
+        _ if line.starts_with(b"Algorithm ") => {
+            "a table of PowerShell is not read; use Get-FileHash | Export-Csv".into()
+        }
+        _ if line.starts_with(b"untrusted comment: ") => {
+            "signed by signify or minisign: check it with that program, and pipe its text here"
+                .into()
+        }
+        _ if line.ends_with(b"=") && has(b" h1:") => uses("go mod verify"),
+        _ => return None,
+    })
+}
+
+/// Names of files that look like lists, and the commands that use their digests.
+const LOCKS: &[(&str, &str)] = &[
+    ("package-lock.json", "npm ci"),
+    ("npm-shrinkwrap.json", "npm ci"),
+    ("yarn.lock", "yarn install"),
+    ("pnpm-lock.yaml", "pnpm install"),
+    ("Cargo.lock", "cargo fetch"),
+    ("go.sum", "go mod verify"),
+    ("poetry.lock", "poetry install"),
+    ("uv.lock", "uv sync"),
+    ("pylock.toml", "pip or uv"),
+    ("Pipfile.lock", "pipenv sync"),
+    ("composer.lock", "composer install"),
+];

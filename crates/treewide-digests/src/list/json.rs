@@ -1,0 +1,233 @@
+//! Documents of JSON, and lines of it. Each object is an entry, or a known place of entries, or an error.
+//!
+//! | shape | program |
+//! |---|---|
+//! | an entry: a name, digests, and the length | `treewide sum --json`, `Get-FileHash`, pages of releases |
+//! | an array of entries | `ConvertTo-Json`, Zenodo |
+//! | an object with such an array in `assets`, `files`, `urls` or `subject` | GitHub, Zenodo, PyPI, in-toto |
+//! | `{"NAME": "DIGEST"}` | |
+//! | `.cargo-checksum.json`, with `files` of that shape | `cargo vendor` |
+//! | `repodata.json`, with `packages` that are named by their keys | conda |
+
+use super::digits;
+use super::grammar::{Parts, Reader, Said, quoted, without_digest};
+use super::title::{Title, below};
+use crate::algorithm::Algorithm;
+use serde_json::{Map, Value};
+use treewide_files::digest::unhex;
+use treewide_files::list::MAX_LINE;
+
+/// Keys of the array in which entries are.
+const ARRAYS: &[&str] = &["assets", "files", "urls", "subject"];
+/// Keys of the name of a file. An entry has one of them.
+const NAMES: &[&str] = &["path", "name", "file", "filename", "key", "Path"];
+/// Keys of a digest, or of an object with digests by their algorithms. Next to them, the names of algorithms are keys of digests.
+const DIGESTS: &[&str] = &["digest", "hash", "checksum", "integrity", "Hash", "digests", "hashes"];
+const SIZES: &[&str] = &["size", "bytes", "filesize"];
+
+#[derive(Debug)]
+pub(crate) struct Json {
+    title: Title,
+    /// The lines of a document, until its end.
+    text: Vec<u8>,
+    is_too_long: bool,
+    /// Whether each line is a document.
+    has_lines: bool,
+}
+
+pub(crate) fn is_of_cargo(title: &Title) -> bool {
+    title.is(".cargo-checksum.json")
+}
+
+impl Json {
+    pub(crate) fn of(title: &Title) -> Self {
+        Self { title: title.clone(), text: Vec::new(), is_too_long: false, has_lines: false }
+    }
+
+    fn document(&self, text: &[u8], said: &mut Vec<Said>) -> Result<(), String> {
+        let document = serde_json::from_slice(text).map_err(|it| format!("not JSON: {it}"))?;
+        if has_twice(text, &document) {
+            return Err(
+                "JSON with a key that is there twice, so that one of the two is lost".into()
+            );
+        }
+        let before = said.len();
+        match document {
+            Value::Array(values) => values.iter().try_for_each(|it| entry(None, it, said))?,
+            Value::Object(object) => self.object(&object, said)?,
+            _ => {}
+        }
+        if said.len() > before { Ok(()) } else { Err("JSON that names no file".into()) }
+    }
+
+    fn object(&self, object: &Map<String, Value>, said: &mut Vec<Said>) -> Result<(), String> {
+        let named = |key: &str| object.get(key).and_then(Value::as_object);
+        let below = |name: &str| below(self.title.folder(), name.as_bytes());
+        if is_of_cargo(&self.title) {
+            let files = named("files").ok_or("no list of files")?;
+            let of =
+                |(name, digest): (&String, &Value)| digest_of(&below(name), "sha256", digest, None);
+            said.extend(files.iter().map(of));
+            return Ok(());
+        }
+        if self.title.is_or_ends_in("repodata.json") || object.contains_key("repodata_version") {
+            let all = [named("packages"), named("packages.conda")].into_iter().flatten().flatten();
+            return all.map(|(name, it)| entry(Some(&below(name)), it, said)).collect();
+        }
+        let rest = |key: &String| !NAMES.contains(&&key[..]) && !ARRAYS.contains(&&key[..]);
+        ignored(object, rest)?;
+        let arrays: Vec<_> = ARRAYS.iter().filter_map(|it| object.get(*it)?.as_array()).collect();
+        match arrays[..] {
+            [entries] => entries.iter().try_for_each(|it| entry(None, it, said)),
+            [] if NAMES.iter().any(|it| object.contains_key(*it)) => {
+                entry(None, &object.clone().into(), said)
+            }
+            [] if object.values().all(is_digest) => {
+                let of = |(name, digest): (&String, &Value)| {
+                    digest_of(name.as_bytes(), "", digest, None)
+                };
+                said.extend(object.iter().map(of));
+                Ok(())
+            }
+            _ => Err("JSON of a shape that is not known".into()),
+        }
+    }
+}
+
+fn is_digest(value: &Value) -> bool {
+    value.as_str().is_some_and(|it| Title::default().is_digest(it.as_bytes()))
+}
+
+/// Values that say nothing here, which is sure only if there is no entry in them.
+fn ignored(object: &Map<String, Value>, is: impl Fn(&String) -> bool) -> Result<(), String> {
+    fn holds_entry(value: &Value) -> bool {
+        match value {
+            Value::Array(values) => values.iter().any(holds_entry),
+            Value::Object(object) => {
+                let has = |keys: &[&str]| keys.iter().any(|it| object.contains_key(*it));
+                has(NAMES) && (has(DIGESTS) || object.keys().any(|it| is_algorithm(it)))
+                    || object.values().any(holds_entry)
+            }
+            _ => false,
+        }
+    }
+    match object.iter().find(|(key, value)| is(key) && holds_entry(value)) {
+        Some((key, _)) => {
+            Err(format!("JSON with an entry in {}, where none is read", quoted(key.as_bytes())))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_algorithm(key: &str) -> bool {
+    Algorithm::tagged(key.strip_suffix("sum").unwrap_or(key).as_bytes()).is_some()
+}
+
+/// An object about a file, which is called so if it does not say it itself.
+fn entry(name: Option<&[u8]>, value: &Value, said: &mut Vec<Said>) -> Result<(), String> {
+    let object = value.as_object().ok_or("JSON with something else than an object about a file")?;
+    ignored(object, |_| true)?;
+    let names: Vec<_> = NAMES.iter().filter_map(|it| object.get(*it)?.as_str()).collect();
+    let name = match (name, &names[..]) {
+        (Some(name), _) => name.to_vec(),
+        (None, [name]) => match object.get("path_hex").filter(|it| !it.is_null()) {
+            None => name.as_bytes().to_vec(),
+            Some(hex) => hex
+                .as_str()
+                .and_then(|it| unhex(it.as_bytes()))
+                .filter(|it| String::from_utf8_lossy(it) == *name)
+                .ok_or("path and path_hex are different names")?,
+        },
+        _ => return Err("JSON with an object that does not name one file".into()),
+    };
+    let mut sizes = SIZES.iter().filter_map(|it| object.get(*it)).filter(|it| !it.is_null());
+    let size = sizes.next().map(|it| it.as_u64().or_else(|| it.as_str()?.parse().ok()));
+    if size == Some(None) {
+        said.push(Err(without_digest(&name, "the length is not a number")));
+    }
+    let tag = ["Algorithm", "algorithm"].iter().find_map(|it| object.get(*it)?.as_str());
+    // Those of `treewide sum` have no other algorithm.
+    let tag = tag.unwrap_or(if object.contains_key("bytes") { "blake3" } else { "" });
+    let before = said.len();
+    for (key, value) in object {
+        let of_key = key.strip_suffix("sum").unwrap_or(key);
+        match value {
+            _ if Algorithm::tagged(of_key.as_bytes()).is_some() => {
+                said.push(digest_of(&name, of_key, value, size.flatten()));
+            }
+            _ if !DIGESTS.contains(&&key[..]) => {}
+            Value::Object(all) => {
+                said.extend(all.iter().map(|(tag, it)| digest_of(&name, tag, it, size.flatten())));
+            }
+            Value::Null if object.get("detail").is_some_and(Value::is_string) => {
+                let error = quoted(object["detail"].as_str().unwrap_or_default().as_bytes());
+                let cause =
+                    format!("no digest, because of an error when the list was made: {error}");
+                said.push(Err(without_digest(&name, cause)));
+            }
+            _ => said.push(digest_of(&name, tag, value, size.flatten())),
+        }
+    }
+    if said.len() == before {
+        said.push(Err(without_digest(&name, "no digest")));
+    }
+    Ok(())
+}
+
+fn digest_of(name: &[u8], tag: &str, digest: &Value, size: Option<u64>) -> Said {
+    let Some(word) = digest.as_str() else {
+        return Err(without_digest(name, "no digest"));
+    };
+    let (own, digits) = digits::tag(word.as_bytes());
+    let tag = if own.is_empty() { tag.as_bytes() } else { own };
+    Ok(Parts { tag: tag.into(), digits: digits.into(), name: Some(name.into()), size, other: None })
+}
+
+/// Whether an object in `text` has a key twice. `document` has one of the two.
+fn has_twice(text: &[u8], document: &Value) -> bool {
+    fn keys(value: &Value) -> usize {
+        match value {
+            Value::Array(values) => values.iter().map(keys).sum(),
+            Value::Object(object) => object.len() + object.values().map(keys).sum::<usize>(),
+            _ => 0,
+        }
+    }
+    let (mut colons, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in text {
+        is_text ^= *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        colons += usize::from(*byte == b':' && !is_text);
+    }
+    colons != keys(document)
+}
+
+impl Reader for Json {
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) -> Result<(), String> {
+        if self.text.is_empty() && !self.is_too_long {
+            let is_cut = || serde_json::from_slice::<Value>(line).is_err_and(|it| it.is_eof());
+            if self.has_lines || !is_cut() {
+                self.has_lines = true;
+                return self.document(line, said);
+            }
+        }
+        self.is_too_long |= self.text.len() + line.len() >= MAX_LINE as usize;
+        match self.is_too_long {
+            true => self.text.clear(),
+            false => self.text.extend([line, b"\n"].concat()),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, said: &mut Vec<Said>) -> Result<(), String> {
+        let text = std::mem::take(&mut self.text);
+        match (self.is_too_long, text.is_empty()) {
+            (true, _) => Err("JSON of 16 MiB or more, which is too long to be read".into()),
+            (false, true) => Ok(()),
+            (false, false) => self.document(&text, said),
+        }
+    }
+
+    fn may_end(&self) -> bool {
+        true
+    }
+}
