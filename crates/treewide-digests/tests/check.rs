@@ -32,9 +32,9 @@ fn check_fails_where_a_list_proves_nothing() {
         (format!("{hex}  {path}\u{fffd}\n"), ([0, 0, 1], 0, false)),
         // The second line is cut off in the digest, then before it.
         (format!("{hex}{hex}  {path}\n{hex}  {path}"), ([0, 1, 0], 1, true)),
-        (format!("{hex}  {path}\n{hex}"), ([1, 0, 1], 0, true)),
+        (format!("{hex}  {path}\n{hex}"), ([1, 0, 0], 1, true)),
         // A digest alone, as where a program has put the name on the next line.
-        (format!("{hex}  {path}\n{hex}\n{path}\n"), ([1, 0, 1], 1, false)),
+        (format!("{hex}  {path}\n{hex}\n{path}\n"), ([1, 0, 0], 2, false)),
     ] {
         assert_eq!(check(None, &text), (expected, false), "{text:?}");
     }
