@@ -110,7 +110,8 @@ impl List {
         // Only JSON holds all names as they are.
         let is_json = matches!(&self.grammar, Some((it, _)) if it.form == "JSON");
         let name_is = if is_json { NameIs::Exact } else { NameIs::Loose };
-        if tag.eq_ignore_ascii_case(b"size") {
+        // The length of a file in a line of its own.
+        if tag.eq_ignore_ascii_case(b"size") && digits.is_empty() {
             let entry = Entry { name, name_is, others: vec![], digest: vec![] };
             let about = Expected::new(vec![], By::Tag, vec![]).size(size);
             return Ok(Line { entry, extent: Extent::NONE, about, has_free_length: false });

@@ -173,7 +173,11 @@ impl Grammar {
     /// Whether a line is a comment.
     pub(crate) fn is_comment(&self, line: &[u8]) -> bool {
         let mark = line.iter().take_while(|it| self.comment.contains(it)).count();
-        mark > 0 && mark >= self.comment.len() && line.get(mark).is_none_or(u8::is_ascii_whitespace)
+        // Where lines end in a null character, one has several lines of another list.
+        !line.contains(&b'\n')
+            && mark > 0
+            && mark >= self.comment.len()
+            && line.get(mark).is_none_or(u8::is_ascii_whitespace)
     }
 
     /// Why it does not derive a line.

@@ -149,7 +149,8 @@ impl Reader for Tagged {
                 // It says nothing of a file that has it.
                 let metadata = name::to_path(&plain).ok().and_then(|it| it.metadata().ok());
                 if metadata.is_none_or(|it| Some(it.len()) != size) {
-                    said.push(Ok(Parts { name: Some(plain.clone()), size, ..parts }));
+                    let (name, digits) = (Some(plain.clone()), Vec::new());
+                    said.push(Ok(Parts { digits, name, size, ..parts }));
                 }
                 self.lengths.insert(plain, true);
             }
