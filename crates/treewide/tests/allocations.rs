@@ -158,7 +158,7 @@ fn found(f: impl FnOnce()) -> usize {
 #[test]
 fn nothing_secret_is_in_freed_memory() {
     use zeroize::Zeroize;
-    const INPUT: [u8; 100_000] = [SECRET; 100_000];
+    static INPUT: [u8; 100_000] = [SECRET; 100_000];
     assert_eq!(found(|| drop(vec![SECRET; 100])), 1, "it finds what is there");
     let fed = |piece| {
         let mut hasher = Box::new(Hasher::new_keyed(&[SECRET; 32]));

@@ -50,8 +50,10 @@ fn on_stack<F: FnOnce()>(bytes: usize, f: F) -> usize {
     }
 }
 
+type Call<'a> = (&'static str, Box<dyn Fn() + 'a>);
+
 /// Every public call that hashes.
-fn calls<'a>(bytes: &'a [u8], blobs: &'a [&'a [u8]]) -> Vec<(&'static str, Box<dyn Fn() + 'a>)> {
+fn calls<'a>(bytes: &'a [u8], blobs: &'a [&'a [u8]]) -> Vec<Call<'a>> {
     let leaves = bytes.as_chunks::<32>().0;
     let fed = |len: usize, piece: usize| {
         let mut hasher = Hasher::new();
