@@ -158,7 +158,14 @@ impl Hasher {
             parts.chunk.append(running(), input, parts.subtrees.next_chunk(), &parts.subtrees.mode);
             return self;
         }
+        self.update_beyond(input)
+    }
+
+    /// Apart, as its registers and its frame would slow down what is gathered.
+    #[inline(never)]
+    fn update_beyond(&mut self, input: &[u8]) -> &mut Self {
         self.check_room(input.len() as u64);
+        let state = *self.state.get_mut();
         // A digest after each piece would hash the same bytes again and again.
         let gathers = self.gathers && !matches!(state, ASKED | PACKED);
         if !gathers {
@@ -223,9 +230,8 @@ impl Hasher {
             if state == PACKED {
                 return state;
             }
-            let (made, is_packed) = parts.gathered_node();
-            node = Some(made);
-            if is_packed { PACKED } else { GATHERED }
+            node = Some(parts.gathered_node());
+            PACKED
         });
         node.unwrap_or_else(|| self.settled().node())
     }

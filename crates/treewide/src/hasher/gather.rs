@@ -68,19 +68,22 @@ impl Gathered {
         self.bytes.clear();
     }
 
-    /// Replaces the buffer by the chaining values of its whole chunks, which are these, and the last chunk. Returns whether
-    /// there was memory for them.
-    pub(super) fn pack(&mut self, cvs: &[ChainingValue]) -> bool {
-        let last = &self.bytes[cvs.len() * CHUNK_LEN..];
-        let mut bytes = Buffer::default();
-        let is_packed = bytes.try_reserve_exact(32 * cvs.len() + last.len() + 1).is_ok();
-        if is_packed {
-            bytes.extend_from_slice(cvs.as_flattened());
-            bytes.extend_from_slice(last);
-            bytes.push(cvs.len() as u8);
-            *self = Self { bytes };
+    /// Replaces the bytes by the chaining values of their whole chunks, which are these, and the last chunk, and frees the rest of
+    /// the buffer.
+    pub(super) fn pack(&mut self, cvs: &[ChainingValue]) {
+        let (from, to) = (cvs.len() * CHUNK_LEN, 32 * cvs.len());
+        let last = self.bytes.len() - from;
+        self.bytes.copy_within(from.., to);
+        self.bytes[..to].copy_from_slice(cvs.as_flattened());
+        self.bytes.truncate(to + last);
+        self.bytes.push(cvs.len() as u8);
+        #[cfg(not(feature = "zeroize"))]
+        self.bytes.shrink_to_fit();
+        // An allocator that moves a block to shrink it does not wipe the old one.
+        #[cfg(feature = "zeroize")]
+        {
+            self.bytes = Buffer(self.bytes.to_vec());
         }
-        is_packed
     }
 
     /// What [`pack`](Self::pack) left.
@@ -110,9 +113,7 @@ impl Gathered {
 
     pub(super) fn clear(&mut self) {}
 
-    pub(super) fn pack(&mut self, _: &[ChainingValue]) -> bool {
-        false
-    }
+    pub(super) fn pack(&mut self, _: &[ChainingValue]) {}
 
     pub(super) fn packed(&self) -> (&[ChainingValue], &[u8]) {
         (&[], &[])

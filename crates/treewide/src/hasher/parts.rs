@@ -67,22 +67,23 @@ impl Parts<'_> {
     }
 
     /// The top node of everything so far, with the gathered bytes: its last chunk, short or not, is in the same pass as the others.
-    /// Packs these; returns whether that was possible.
+    /// Packs these.
     #[inline(never)]
-    pub(super) fn gathered_node(&mut self) -> (Node, bool) {
+    pub(super) fn gathered_node(&mut self) -> Node {
         let (kernel, mode) = (running(), &self.subtrees.mode);
         let (input, counter) = (self.gathered.bytes(), self.subtrees.next_chunk());
         if input.len() <= CHUNK_LEN {
             let last = Node::chunk(kernel, input, counter, mode);
-            return (self.subtrees.top_with(last), self.gathered.pack(&[]));
+            self.gathered.pack(&[]);
+            return self.subtrees.top_with(last);
         }
         let mut nodes = [[0; 32]; 1 + WIDE];
         let count =
             kernel.chunks(input, &mode.key, counter, mode.flags, CHUNK_END, &mut nodes[1..]);
-        let is_packed = self.gathered.pack(&nodes[1..count]);
+        self.gathered.pack(&nodes[1..count]);
         let mut all = self.subtrees.clone();
         all.insert(kernel, &mut nodes, count, 0);
-        (all.top().expect("two chunks or more"), is_packed)
+        all.top().expect("two chunks or more")
     }
 
     /// Appends `input`, which there is room for. What is gathered stays so, or there is nothing.
