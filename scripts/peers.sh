@@ -5,7 +5,6 @@
 #   scripts/peers.sh                all of them: avx2 sse41 sse2 portable rscrypto (by nightly) wasm (under Node) unoptimised
 #   scripts/peers.sh avx2           only this one
 #   scripts/peers.sh streams        short pieces of input and of output; streams-avx2 with the kernel for AVX2
-#   scripts/peers.sh outboards      outboards, against bao-tree and bao
 #   scripts/peers.sh unoptimised    both as Cargo compiles them for a client's `cargo test`; a ratio of 0.67 is the bar
 #
 # The programs print samples. `treewide-bench report` judges them, and its exit code is that of this script: 1 if a bar is
@@ -42,7 +41,6 @@ for peer in "$@"; do
     wasm) program=(node --no-warnings ../../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm") ;;
     unoptimised) program=("$target/$peer/debug/treewide-peers") ;;
     streams*) program=("$target/$peer/release/treewide-peers" streams) ;;
-    outboards) program=("$target/$peer/release/outboards") ;;
     *) program=("$target/$peer/release/treewide-peers") ;;
     esac
     code=0

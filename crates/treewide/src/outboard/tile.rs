@@ -115,8 +115,8 @@ impl Levels {
         for level in 1..=self.height {
             let below = &self.cvs[self.starts[level - 1]..self.starts[level]];
             let (children, _) = below.as_flattened().as_chunks::<PAIR_LEN>();
-            // On the way down to a node, each turn to the right is a bit of its number. Such a turn passes the pairs of the left
-            // subtree and the node itself, as many as groups; a turn to the left passes the node.
+            // On the way down to a node, each turn to the right is a bit of its number. A turn to the right passes the pairs of the
+            // left subtree and the node itself, as many as groups; a turn to the left passes the node.
             let down = self.height - level;
             for (number, pair) in children.iter().enumerate() {
                 let right_turns = number.count_ones() as usize;
