@@ -26,6 +26,7 @@ impl DerefMut for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         // Also what was in it before.
-        zeroize::Zeroize::zeroize(&mut self.0);
+        self.0.clear();
+        zeroize::Zeroize::zeroize(self.0.spare_capacity_mut());
     }
 }
