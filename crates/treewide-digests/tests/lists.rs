@@ -380,7 +380,7 @@ fn list_verifies_each_file_that_it_names_or_fails_whatever_part_is_edited() {
             lost.extend(of_lost);
         }
     });
-    println!("edited lists: {}, of which {good} verify what they name", edits * FORMS.len() as u64);
+    println!("edited lists: {}; {good} verify what they name", edits * FORMS.len() as u64);
     let first = lost[..lost.len().min(40)].join("\n");
     assert!(lost.is_empty(), "{} lists lose a file, such as {first}", lost.len());
 }

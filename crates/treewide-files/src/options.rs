@@ -51,7 +51,7 @@ pub struct Hashed {
     pub digest: Digest,
     /// The bytes that were hashed.
     pub bytes: u64,
-    /// What the system said of the file before and after, with [`Options::stamps`]. `None` if it was not found by a walk.
+    /// The system's account of the file before and after, with [`Options::stamps`]. `None` if it was not found by a walk.
     pub stamps: Option<Box<Stamps>>,
 }
 

@@ -222,7 +222,7 @@ impl Hasher {
         }
     }
 
-    /// The first digest makes chaining values of what is gathered, and the second makes them part of the tree.
+    /// The first digest makes chaining values of the gathered bytes, and the second makes them part of the tree.
     #[inline(never)]
     fn gathered_node(&self) -> Node {
         let mut node = None;

@@ -25,8 +25,8 @@ use crate::subtrees::Subtrees;
 /// (4 KiB) stay in the first-level cache. A guess.
 pub(crate) const LEAF: usize = 128;
 
-/// The most chunks whose nodes are kept at the same time: seven levels of narrow passes take a two-hundredth of the time of so
-/// many chunks. A guess.
+/// The most chunks whose nodes are kept at the same time: seven levels of narrow passes take a two-hundredth of the time of those
+/// chunks. A guess.
 pub(crate) const MOST: usize = 1024;
 
 /// Whether flash and stack are scarce: then a long input goes through a hasher, a few chunks at a time.

@@ -18,7 +18,7 @@ thread_local! {
     static FOUND: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A byte of which memory has no long run by chance.
+/// A byte that fills no long run of memory by chance.
 const SECRET: u8 = 0xb7;
 
 // SAFETY: the system's allocator does the work.
@@ -159,7 +159,7 @@ fn found(f: impl FnOnce()) -> usize {
 fn nothing_secret_is_in_freed_memory() {
     use zeroize::Zeroize;
     static INPUT: [u8; 100_000] = [SECRET; 100_000];
-    assert_eq!(found(|| drop(vec![SECRET; 100])), 1, "it finds what is there");
+    assert_eq!(found(|| drop(vec![SECRET; 100])), 1, "it finds the secret");
     let fed = |piece| {
         let mut hasher = Box::new(Hasher::new_keyed(&[SECRET; 32]));
         INPUT.chunks(piece).for_each(|piece| _ = hasher.update(piece));

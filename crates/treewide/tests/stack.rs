@@ -1,4 +1,4 @@
-//! How much stack each public call takes, with every kernel. A test of its own, as what takes too much ends the whole process.
+//! How much stack each public call takes, with every kernel. A test of its own, as a call that takes too much ends the whole process.
 #![cfg(all(unix, feature = "std"))]
 
 mod common;

@@ -25,7 +25,7 @@ pub(crate) fn decode(digits: &[u8], algorithm: Option<Algorithm>) -> Option<Vec<
 }
 
 pub(crate) fn base64(digits: &[u8], algorithm: Algorithm) -> Option<Vec<u8>> {
-    // Such are digits of another kind, of which some are missing.
+    // Digits of another kind, with some missing, look like this.
     if digits.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }

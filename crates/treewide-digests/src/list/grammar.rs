@@ -69,7 +69,7 @@ pub(crate) struct Grammar {
     pub(crate) form: &'static str,
     /// Whether a list with this name and this first line has it.
     pub(crate) is: fn(&Title, &[u8]) -> bool,
-    /// The mark of comments, a blank or nothing behind it. Empty if there are none.
+    /// The mark of comments, a blank or nothing after it. Empty if there are none.
     pub(crate) comment: &'static [u8],
     pub(crate) begin: fn(&Title) -> Box<dyn Reader>,
 }

@@ -78,7 +78,7 @@ impl Title {
         self.name.to_ascii_lowercase().ends_with(suffix)
     }
 
-    /// Whether the name is one of those that apt gives to its lists: `deb.debian.org_debian_dists_x_InRelease`.
+    /// Whether the name has the form that apt gives to names of lists: `deb.debian.org_debian_dists_x_InRelease`.
     pub(crate) fn is_or_ends_in(&self, name: &str) -> bool {
         self.is(name) || self.name.strip_suffix(name).is_some_and(|it| it.ends_with('_'))
     }

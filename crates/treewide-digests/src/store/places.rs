@@ -36,7 +36,7 @@ pub enum Place {
     Store(Store),
     /// A place that may be a store or hold one, and cannot be looked at.
     Hidden(Error),
-    /// Links to directories that are no stores, and may hold some. They were not followed.
+    /// Links to directories that are not stores, and may hold some. They were not followed.
     Links(Vec<PathBuf>),
 }
 

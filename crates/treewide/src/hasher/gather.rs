@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The buffer is allocated when a stream has passed [`FROM`] bytes and continues with a short piece. Without an allocator
-//! nothing is ever gathered. The first digest replaces the buffer by what the next one needs: the chaining values of the
-//! whole chunks, and the last chunk. Those are 2 KiB at most.
+//! nothing is ever gathered. The first digest replaces the bytes by the chaining values of their whole
+//! chunks, and the last chunk: the next digest needs no more. Those are 2 KiB at most.
 
 #[cfg(feature = "alloc")]
 use crate::buffer::Buffer;

@@ -1,4 +1,4 @@
-//! What a digest changes behind a shared reference: it hashes what is gathered, for all calls that follow.
+//! The state that a digest changes through a shared reference: it hashes the gathered bytes, for all calls that follow.
 //!
 //! ```text
 //! SETTLED, ASKED    nothing changes any more but through `&mut`: every thread reads
@@ -30,7 +30,7 @@ unsafe impl Sync for Hasher {}
 /// No panic leaves a part half changed.
 impl RefUnwindSafe for Hasher {}
 
-/// A hasher that nobody shares.
+/// A hasher that no other thread shares.
 pub(crate) struct Parts<'h> {
     pub(crate) subtrees: &'h mut Subtrees,
     pub(crate) chunk: &'h mut PartialChunk,
