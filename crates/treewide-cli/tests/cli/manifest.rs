@@ -303,7 +303,7 @@ fn snapshot_that_is_killed_is_resumed() {
     let last = fs::File::create(folder.join("t/zzz")).unwrap();
     last.set_len(1 << 40).unwrap();
     folder.age();
-    for signal in ["KILL", "INT"] {
+    for signal in ["KILL", "TERM"] {
         let running = folder.treewide("snapshot t -o m.b3").start();
         // The last but one, and the check after it.
         let is_there = || {
