@@ -5,7 +5,7 @@
 #                             Rust crates except for GPUs, with every kernel of this CPU, the C libraries, the Python package, lints
 #   scripts/test.sh --rest    what that leaves out: GPUs, each kernel alone, other CPUs and targets, JavaScript, Swift,
 #                             buckets, each feature alone, the oldest Rust
-#   scripts/test.sh --all     both
+#   scripts/test.sh --all     both, and what has not proven itself in CI yet: Wine, Miri, the newest Rust, the oldest dependencies
 #   scripts/test.sh WORD...   the sections whose names contain one of these words; a word in no name is an
 #                             error, and all names are shown
 #
@@ -507,7 +507,7 @@ failures() {
     sed -n '/^failures:$/,/^test result: /p' "$1" | grep . || cat "$1"
 }
 
-# section KIND NAME COMMAND...: run it unless it was not asked for. KIND is the part it belongs to, `plain` or `rest`, or
+# section KIND NAME COMMAND...: run it unless it was not asked for. KIND is the part it belongs to, `plain`, `rest` or `all`, or
 # `install`, which counts as no test, and as no failure where it fails: the sections that need it fail.
 section() {
     local kind=$1 name=$2 word
@@ -609,11 +609,11 @@ sections() {
     for it in "${FOREIGN[@]}"; do
         section rest "lints: $it" foreign "$it"
     done
-    section rest "windows" windows
-    section rest "newest Rust" newest_rust
+    section all "windows" windows
+    section all "newest Rust" newest_rust
     section rest "oldest Rust, $rust_version" oldest_rust
-    section rest "oldest dependencies" oldest_dependencies
-    section rest "miri" miri
+    section all "oldest dependencies" oldest_dependencies
+    section all "miri" miri
 }
 
 # A word without a section is an error before anything is installed.
