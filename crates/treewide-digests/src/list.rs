@@ -55,6 +55,8 @@ pub struct List {
     number: u64,
     /// Whether it has no grammar, which was said.
     is_unknown: bool,
+    /// Whether its end was looked at.
+    is_over: bool,
     /// Whether the list may end within the last line.
     may_end: bool,
     /// What was read.
@@ -81,6 +83,7 @@ impl List {
             held: Vec::new(),
             number: 0,
             is_unknown: false,
+            is_over: false,
             may_end: true,
             said: Vec::new(),
             ready: VecDeque::new(),
@@ -301,13 +304,15 @@ impl List {
 
     /// The list has ended.
     fn end(&mut self) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
         let mut wrong = Vec::new();
         if let Some((_, reader)) = &mut self.grammar {
             wrong.extend(reader.end(&mut self.said).err());
         }
         if !self.armor.is_whole() {
             wrong.push("the signature of the list has no end".into());
-            self.armor = Armor::After;
         }
         self.said.extend(wrong.into_iter().map(|it| Err(without_digest(b"", it))));
     }
@@ -337,6 +342,10 @@ impl Forms for List {
 
     fn may_end(&self) -> bool {
         self.may_end
+    }
+
+    fn is_whole(&self) -> bool {
+        self.grammar.as_ref().is_some_and(|(_, reader)| reader.may_end())
     }
 
     fn join(about: &mut Expected, other: Expected) -> Option<Expected> {

@@ -95,6 +95,11 @@ pub trait Forms {
         true
     }
 
+    /// Whether what the last line has said is whole also without a line end.
+    fn is_whole(&self) -> bool {
+        false
+    }
+
     /// Adds `other`, which is known of the same file, to `about`, so that the file is read once. Returns it if that cannot be.
     fn join(about: &mut Self::About, other: Self::About) -> Option<Self::About> {
         let _ = about;
@@ -284,7 +289,7 @@ impl<F: Forms> ListedFiles<F> {
                     return Some(Item::Note(Note::Unreadable(error)));
                 }
             };
-            self.at.1 = self.lines.is_endless();
+            self.at.1 = self.lines.is_endless() && !self.forms.is_whole();
             if let Some(item) = self.item(parsed) {
                 return Some(item);
             }
