@@ -10,7 +10,10 @@
 //!
 //! A section is one run that changed the facts. It is appended after the new list and index are on the disk, and before they get their
 //! names. A run that is killed in between leaves a section that did not happen: its records count, and no state leads through it.
-//! Only a torn tail is ever cut. What proves itself stays, whatever pair is next to it.
+//!
+//! A run only appends, and as long as a part of the past is damaged, the index keeps naming the section that it named. So the next run
+//! finds the damage as well, until a run that accepts damage puts a gap in its place. One thing is cut: the unfinished section of the
+//! very pair that is there, whose records that pair still has.
 
 use crate::error::Error;
 use crate::format::index;
@@ -92,7 +95,28 @@ struct Piece {
     stop: u64,
     /// `None` if it does not prove itself.
     section: Option<Section>,
-    has_end: bool,
+    /// Where it ends, if its last line is not there.
+    tail: Option<Tail>,
+}
+
+/// What a section has that was never finished.
+#[derive(Clone, Debug)]
+enum Tail {
+    /// A part of its first line.
+    Begin,
+    /// A first line with these facts.
+    From(Option<String>),
+}
+
+impl Piece {
+    /// Whether it is a section that was never finished, of the pair with these facts.
+    fn is_unfinished(&self, facts: Option<&String>) -> bool {
+        match &self.tail {
+            Some(Tail::Begin) => true,
+            Some(Tail::From(from)) => from.as_ref() == facts,
+            None => false,
+        }
+    }
 }
 
 /// A past, as a run finds it and adds to it.
@@ -188,7 +212,7 @@ impl Past {
         let (mut good, mut wrong): (Vec<&Section>, _) = (Vec::new(), None);
         for piece in &pieces {
             let Some(section) = &piece.section else {
-                if piece.has_end || Some(piece.stop) < self.len {
+                if Some(piece.stop) < self.len || !piece.is_unfinished(self.facts.as_ref()) {
                     wrong.get_or_insert_with(|| {
                         format!("the section at byte {} is damaged", piece.start)
                     });
@@ -202,15 +226,12 @@ impl Past {
             }
             good.push(section);
         }
-        let is_bound = |bound: &String| good.iter().any(|it| it.is_before(bound));
+        let is_bound = |bound: &String| good.iter().any(|it| it.is_before(Some(bound)));
         if !self.bound.as_ref().is_none_or(is_bound) {
             wrong.get_or_insert_with(|| "its last section is missing".into());
         }
         let is_here = |it: &&Section| [it.to.as_ref(), it.from()].contains(&self.facts.as_ref());
-        if self.bound.is_none()
-            && self.facts.is_some()
-            && !good.last().is_none_or(|it| is_here(&it))
-        {
+        if self.bound.is_none() && self.facts.is_some() && !good.last().is_none_or(is_here) {
             self.note = Some(OLDER.into());
         }
         self.last = good.last().map(|it| it.check.clone());
@@ -240,15 +261,19 @@ impl Past {
             Some(from) => from != to,
             None => additions.count > 0 || self.len.is_some(),
         };
-        if !has_section && !(accepts_damage && self.damage.is_some()) {
-            return Ok(self.last.clone());
+        if has_section || accepts_damage {
+            self.read_once()?;
         }
-        self.read_once()?;
         let path = self.path.clone();
         let failed = |error| Error::write(&path, error);
-        let writes_all = self.len.is_some()
-            && (accepts_damage && self.damage.is_some() || has_other_names(&self.path));
-        let mut all = if writes_all { Some(self.whole_pieces(run).map_err(failed)?) } else { None };
+        let is_damaged = self.len.is_some() && self.damage.is_some();
+        let mut all = if is_damaged && accepts_damage {
+            Some(self.whole_pieces(run).map_err(failed)?)
+        } else if has_section && self.len.is_some() && has_other_names(&self.path) {
+            Some(self.same_bytes().map_err(failed)?)
+        } else {
+            None
+        };
         if has_section {
             let header = Header {
                 treewide: VERSION.into(),
@@ -271,14 +296,25 @@ impl Past {
             all.complete().map_err(failed)?;
             self.writes = Writes::All(Box::new(all));
         }
-        Ok(self.last.clone())
+        let keeps = is_damaged && !accepts_damage;
+        Ok(if keeps { self.bound.clone() } else { self.last.clone() })
     }
 
-    /// Where a torn tail begins, which has no last line. What the index may name is not one.
+    /// Where the unfinished section of this pair begins, or the end. What the index may name is not unfinished.
     fn end(&self) -> u64 {
-        let last = self.pieces.iter().flatten().last();
-        let torn = last.filter(|it| it.section.is_none() && !it.has_end && self.damage.is_none());
-        torn.map_or(self.len.unwrap_or(0), |it| it.start)
+        let last = self.pieces.iter().flatten().last().filter(|_| self.damage.is_none());
+        let unfinished = last.filter(|it| it.is_unfinished(self.facts.as_ref()));
+        unfinished.map_or(self.len.unwrap_or(0), |it| it.start)
+    }
+
+    /// All of it in a new file, as another one has its place as well.
+    fn same_bytes(&self) -> io::Result<Replacement> {
+        let mut all = Replacement::begin_next_to(&self.path, None, None)?;
+        let end = self.end();
+        let file = regular::open(&self.path)?;
+        io::copy(&mut (&file).take(end), &mut all)?;
+        all.write_all(line_end(&file, end)?)?;
+        Ok(all)
     }
 
     /// The sections that prove themselves, with gaps in the place of others.
@@ -287,14 +323,25 @@ impl Past {
         let file = regular::open(&self.path)?;
         let pieces = self.pieces.take().unwrap_or_default();
         let mut before: Option<&Section> = None;
+        let mut is_lost = false;
         for piece in &pieces {
-            let Some(section) = &piece.section else { continue };
-            if !section.follows(before) {
-                all.write_all(&gap(run, section.header.after.as_deref(), "damaged"))?;
+            let Some(section) = &piece.section else {
+                is_lost = true;
+                continue;
+            };
+            if std::mem::take(&mut is_lost) || !section.follows(before) {
+                all.write_all(&gap(run, section.header.after.as_deref()).0)?;
             }
             (&file).seek(SeekFrom::Start(piece.start))?;
             io::copy(&mut (&file).take(piece.stop - piece.start), &mut all)?;
             before = Some(section);
+        }
+        let is_named =
+            |it: &String| pieces.iter().flat_map(|it| &it.section).any(|by| by.is_before(Some(it)));
+        if is_lost || !self.bound.as_ref().is_none_or(is_named) {
+            let (text, check) = gap(run, self.bound.as_deref());
+            all.write_all(&text)?;
+            self.last = Some(check);
         }
         Ok(all)
     }
@@ -328,18 +375,15 @@ const OLDER: &str = "the manifest was made by a program that knows no past, or a
 
 impl Section {
     /// Whether a section that names `after` may come next.
-    fn is_before(&self, after: &str) -> bool {
+    fn is_before(&self, after: Option<&String>) -> bool {
         let is_gap = self.header.gap.is_some();
-        self.check == after || is_gap && self.header.after.as_deref() == Some(after)
+        after == Some(&self.check) || is_gap && after == self.header.after.as_ref()
     }
 
     /// Whether it may come after that one.
     fn follows(&self, before: Option<&Self>) -> bool {
-        self.header.gap.is_some()
-            || match (&self.header.after, before) {
-                (Some(after), Some(before)) => before.is_before(after),
-                (after, before) => after.is_none() && before.is_none(),
-            }
+        let after = self.header.after.as_ref();
+        self.header.gap.is_some() || before.map_or(after.is_none(), |it| it.is_before(after))
     }
 
     fn from(&self) -> Option<&String> {
@@ -363,13 +407,17 @@ fn pieces(file: &File) -> io::Result<Vec<Piece>> {
         header: Option<Header>,
         hasher: Hasher,
         lines: u64,
+        is_cut: bool,
     }
     { file }.rewind()?;
     let mut lines = BufReader::with_capacity(64 << 10, file);
     let (mut pieces, mut open, mut line) = (Vec::new(), None::<Open>, Vec::new());
     let (mut at, mut is_begin) = (0, true);
-    let unproven =
-        |open: Open, stop| Piece { start: open.start, stop, section: None, has_end: false };
+    let unproven = |open: Open, stop| {
+        let from = open.header.and_then(|it| it.from).map(Tail::From);
+        let tail = from.or(open.is_cut.then_some(Tail::Begin));
+        Piece { start: open.start, stop, section: None, tail }
+    };
     loop {
         line.clear();
         // A longer line is not ours, and comes in parts.
@@ -379,26 +427,22 @@ fn pieces(file: &File) -> io::Result<Vec<Piece>> {
         }
         let start = at;
         at += line.len() as u64;
-        let is_line = std::mem::replace(&mut is_begin, line.last() == Some(&b'\n')) && is_begin;
+        let begins = std::mem::replace(&mut is_begin, line.last() == Some(&b'\n'));
+        let is_line = begins && is_begin;
         if is_line && line.starts_with(BEGINS) {
             pieces.extend(open.take().map(|it| unproven(it, start)));
             let header: Option<Header> = serde_json::from_slice(&line).ok();
-            if let Some(other) = header.as_ref().filter(|it| it.treewide != VERSION) {
-                let cause = format!(
-                    "has a {:?}, which this program does not know; use a newer one",
-                    other.treewide
-                );
-                return Err(io::Error::other(cause));
-            }
-            open =
-                Some(Open { start, header, hasher: Hasher::new().update(&line).clone(), lines: 0 });
+            let hasher = Hasher::new().update(&line).clone();
+            open = Some(Open { start, header, hasher, lines: 0, is_cut: false });
             continue;
         }
-        let new = || Open { start, header: None, hasher: Hasher::new(), lines: 0 };
+        let is_cut = begins && !is_begin && (line.starts_with(BEGINS) || BEGINS.starts_with(&line));
+        let new = || Open { start, header: None, hasher: Hasher::new(), lines: 0, is_cut };
         let piece = open.get_or_insert_with(new);
         if !is_line || !is_begin || !line.starts_with(END) {
             piece.hasher.update(&line);
             piece.lines += 1;
+            piece.is_cut &= piece.start == start;
             continue;
         }
         let section = end_of(&line).and_then(|(before, check)| {
@@ -407,7 +451,15 @@ fn pieces(file: &File) -> io::Result<Vec<Piece>> {
             let header = piece.header.take().filter(|_| is_right && end.end == piece.lines)?;
             Some(Section { header, to: end.to, check: check.into() })
         });
-        pieces.push(Piece { start: piece.start, stop: at, section, has_end: true });
+        // A version that is not right may also be damage.
+        if let Some(other) = section.as_ref().filter(|it| it.header.treewide != VERSION) {
+            let cause = format!(
+                "has a {:?}, which this program does not know; use a newer one",
+                other.header.treewide
+            );
+            return Err(io::Error::other(cause));
+        }
+        pieces.push(Piece { start: piece.start, stop: at, section, tail: None });
         open = None;
     }
 }
@@ -441,11 +493,9 @@ fn append(
     }
     let add = |file: &mut File| {
         file.set_len(end)?;
-        file.seek(SeekFrom::Start(end.saturating_sub(1)))?;
-        let mut before = Vec::new();
-        file.read_to_end(&mut before)?;
-        // A section begins a line, also after one that is damaged.
-        file.write_all(if matches!(before[..], [] | [b'\n']) { b"" } else { b"\n" })?;
+        let line_end = line_end(file, end)?;
+        file.seek(SeekFrom::Start(end))?;
+        file.write_all(line_end)?;
         copy(section, file)?;
         file.sync_data()
     };
@@ -459,14 +509,22 @@ fn append(
     appended
 }
 
-/// The lines of a section whose values of `gap` and `end` say that others are missing.
-fn gap(run: &str, after: Option<&str>, why: &str) -> Vec<u8> {
+/// The bytes between the first `end` bytes and a section, which begins a line, also after one that is damaged.
+fn line_end(mut file: &File, end: u64) -> io::Result<&'static [u8]> {
+    file.seek(SeekFrom::Start(end.saturating_sub(1)))?;
+    let mut last = Vec::new();
+    file.take(end.min(1)).read_to_end(&mut last)?;
+    Ok(if matches!(last[..], [] | [b'\n']) { b"" } else { b"\n" })
+}
+
+/// The lines of a section that says that others are missing, and its check.
+fn gap(run: &str, after: Option<&str>) -> (Vec<u8>, String) {
     let header = Header {
         treewide: VERSION.into(),
         run: run.into(),
         since: None,
         after: after.map(str::to_owned),
-        gap: Some(why.into()),
+        gap: Some("damaged".into()),
         from: None,
         rules: None,
     };
@@ -474,8 +532,8 @@ fn gap(run: &str, after: Option<&str>, why: &str) -> Vec<u8> {
     text.push(b'\n');
     let mut hasher = Hasher::new();
     hasher.update(&text);
-    push_end(&mut text, &mut hasher, 0, None);
-    text
+    let check = push_end(&mut text, &mut hasher, 0, None);
+    (text, check)
 }
 
 /// Adds the last line of a section whose other lines were hashed, and returns its check.
