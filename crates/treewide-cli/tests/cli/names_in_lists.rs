@@ -84,7 +84,7 @@ fn lines_that_name_a_file_and_cannot_be_read_fail() {
         r#"{"path":"a","path_hex":"62","digest":"@"}"#,
         r#"{"path":"b","digest":"@""#,
         "BLAKE3 (b",
-        "0123456789abcdef b",
+        "0123456789abcdef  b",
     ] {
         lists(&folder, false, line, |flags, ended| {
             assert_eq!(ended.code, Some(3), "{line} {flags}: {ended:?}");

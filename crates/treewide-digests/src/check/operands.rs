@@ -110,7 +110,7 @@ impl Source for Operands<'_> {
                             let cause = format!("{weak} is not accepted with --strong");
                             note(Said::Object(Object::Unverified(task.path, cause)))
                         }
-                        None => Item::File(task),
+                        None => Item::File(*task),
                     },
                     Some(other) => note(Said::Object(other)),
                     None => {

@@ -15,9 +15,12 @@ pub(crate) struct Hashdeep {
     columns: Vec<Vec<u8>>,
 }
 
+/// Length, digests and name.
+type Taken<'a> = (u64, Vec<&'a [u8]>, &'a [u8]);
+
 impl Hashdeep {
     /// The columns of a line: length, digests and name.
-    fn taken<'a>(&self, line: &'a [u8]) -> Option<(u64, Vec<&'a [u8]>, &'a [u8])> {
+    fn taken<'a>(&self, line: &'a [u8]) -> Option<Taken<'a>> {
         let mut columns: Vec<_> = line.splitn(self.columns.len() + 2, |it| *it == b',').collect();
         let is_whole = !self.columns.is_empty() && columns.len() == self.columns.len() + 2;
         let (size, name) = (number(columns[0])?, columns.pop()?);

@@ -71,8 +71,9 @@ impl Json {
             return Ok(());
         }
         if self.title.is_or_ends_in("repodata.json") || object.contains_key("repodata_version") {
-            let all = [named("packages"), named("packages.conda")].into_iter().flatten().flatten();
-            return all.map(|(name, it)| entry(Some(&below(name)), it, said)).collect();
+            let mut all =
+                [named("packages"), named("packages.conda")].into_iter().flatten().flatten();
+            return all.try_for_each(|(name, it)| entry(Some(&below(name)), it, said));
         }
         let rest = |key: &String| !NAMES.contains(&&key[..]) && !ARRAYS.contains(&&key[..]);
         ignored(object, rest)?;

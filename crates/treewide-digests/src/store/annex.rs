@@ -18,7 +18,7 @@ pub(super) fn objects(root: PathBuf) -> impl Iterator<Item = Object> {
             (Some(name), Some(folder)) if name == folder => match key(name) {
                 Ok(Key { algorithm, digits, size }) => {
                     match Said::object(digits, vec![algorithm]) {
-                        Said::Object(about) => Said::Object(about.size(size)),
+                        Said::Object(about) => Said::Object(Box::new(about.size(size))),
                         said => said,
                     }
                 }

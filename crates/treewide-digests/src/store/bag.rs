@@ -113,7 +113,7 @@ fn listed_object(manifest: &Path, item: Item<crate::Expected, Note>, bases: &[Pa
         // What is not there is said when it is to be read.
         Item::File(task) => match outside(bases, &task.path) {
             Some(wrong @ Object::Wrong(..)) => wrong,
-            _ => Object::File(task),
+            _ => Object::File(Box::new(task)),
         },
         Item::Note(Note::Settled { path, verdict: Verdict::Unverified(cause), .. }) => {
             Object::Unverified(path, cause)

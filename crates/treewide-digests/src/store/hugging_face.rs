@@ -200,7 +200,7 @@ fn etag(etag: &str) -> Option<Expected> {
         _ => return None,
     };
     match Said::object(etag, vec![algorithm]) {
-        Said::Object(about) => Some(about),
+        Said::Object(about) => Some(*about),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@ pub(super) const TEMPORARY: &str = "temporary file";
 #[derive(Debug)]
 pub enum Object {
     /// An object to hash.
-    File(Task<Expected>),
+    File(Box<Task<Expected>>),
     /// An object that is wrong, as can be said without reading it.
     Wrong(PathBuf, String),
     /// Something is not there.
@@ -38,7 +38,7 @@ pub enum Object {
 /// What the path of something in the place of objects says.
 pub(super) enum Said {
     /// It is an object that should have this digest.
-    Object(Expected),
+    Object(Box<Expected>),
     /// It is a folder of objects.
     Folder,
     /// It belongs to the store, and is this.
@@ -53,7 +53,7 @@ impl Said {
     /// An object with this digest by one of these algorithms.
     pub(super) fn object(digits: &str, algorithms: Vec<Algorithm>) -> Self {
         match digest::unhex(digits.as_bytes()) {
-            Some(digest) => Self::Object(Expected::new(digest, By::Store, algorithms)),
+            Some(digest) => Self::Object(Box::new(Expected::new(digest, By::Store, algorithms))),
             None => Self::Other(NOT_AN_OBJECT.into()),
         }
     }
@@ -68,7 +68,7 @@ pub(super) fn stays_in(base: Option<&Path>, link: &Path) -> bool {
 pub(super) fn task(path: PathBuf, kind: Kind, about: Expected) -> Object {
     let has_blake3 = about.candidates().contains(&Algorithm::BLAKE3);
     let extent = if has_blake3 { Extent::HASH } else { Extent::NONE };
-    Object::File(Task { path, kind, extent, about })
+    Object::File(Box::new(Task { path, kind, extent, about }))
 }
 
 /// What an entry of a walk is. `None` for a directory, whose entries come next. A link in the place of an object is followed where
@@ -90,7 +90,7 @@ pub(super) fn object(
             Object::Wrong(path, NOT_A_FOLDER.into())
         }
         (Found::File { path, identity, .. }, Said::Object(about)) => {
-            task(path, Kind::Found(identity), about)
+            task(path, Kind::Found(identity), *about)
         }
         (Found::File { path, .. }, Said::Other(why)) => Object::Unknown(path, why),
         (Found::File { path, .. }, Said::Without(why)) => Object::Skipped(path, why),
@@ -106,7 +106,7 @@ pub(super) fn object(
                 Object::Unreadable(Error::new(path, ErrorKind::open(error)))
             }
             (Ok(of), Said::Object(about)) if of.is_file() && may_follow(&path) => {
-                task(path, Kind::Regular, about)
+                task(path, Kind::Regular, *about)
             }
             (Ok(of), said) if of.is_dir() || matches!(said, Said::Object(_) | Said::Folder) => {
                 Object::Wrong(path, LEADS_OUT.into())

@@ -105,7 +105,7 @@ fn named(
         let has_choice = algorithms.len() > 1;
         let said = match digits {
             Some(digits) => match Said::object(&digits, algorithms) {
-                Said::Object(about) if has_choice => Said::Object(about.shown(&shown)),
+                Said::Object(about) if has_choice => Said::Object(Box::new(about.shown(&shown))),
                 said => said,
             },
             None if objects.iter().any(|(_, it)| pattern::is_folder(it, &inside)) => Said::Folder,

@@ -66,7 +66,7 @@ fn repair_leaves_what_it_cannot_know() {
     let repair = outboard.repair(&mut data, &right, ..).expect("repaired");
     let unknown = Flaw { range: 0..32_768, kind: FlawKind::Unknown };
     let extra = Flaw { range: 50_000..50_001, kind: FlawKind::Extra };
-    assert_eq!(repair.repaired, [39_936..40_960]);
+    assert_eq!((repair.repaired.len(), repair.repaired[0].clone()), (1, 39_936..40_960));
     assert_eq!(repair.left, [unknown, extra]);
     assert!(data[40_000] == right[40_000] && data[1000] != right[1000] && data.len() == 50_001);
     // Only the range that is asked for.

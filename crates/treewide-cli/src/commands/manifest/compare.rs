@@ -161,9 +161,7 @@ impl SayArgs {
 
     fn outcome(&self, report: &Report) -> Outcome {
         let fails = |class: Class| report.count(class) > 0 && self.is_failure(class);
-        if !report.is_certain() {
-            Outcome::CannotTell
-        } else if is_all_gone(report) {
+        if !report.is_certain() || is_all_gone(report) {
             Outcome::CannotTell
         } else if Class::ALL.into_iter().any(fails) {
             Outcome::SomeFailed
