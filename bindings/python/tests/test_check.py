@@ -137,7 +137,7 @@ def test_check_agrees_with_the_command_line(samples, seed, monkeypatch):
             assert list(check(paths, **options).findings) == kept
             cases, codes = cases + 1, codes + Counter([code])
     print(f"{cases} cases, exit codes {dict(codes)}")
-    assert cases > 100 and min(codes[0], codes[1], codes[3]) >= 3
+    assert cases > 100 and codes.keys() == {0, 1, 3}
 
 
 def test_check_reports_each_status(here):

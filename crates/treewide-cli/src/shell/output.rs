@@ -63,6 +63,8 @@ impl Output {
         prints: Prints,
         progress: &Rc<Progress>,
     ) -> anyhow::Result<Self> {
+        // Before anything is written. What appears later is seen in the end.
+        let spared = path.map_or(Ok(()), spare_full);
         let sink = match path {
             Some(path) if path != Path::new("-") => {
                 spare_manifest(path)?;
@@ -86,8 +88,8 @@ impl Output {
         if output.replaces(|| metadata(&io::stdin())) {
             bail!("standard input: {REPLACED}");
         }
-        if let (Sink::Replacement(path, _), false) = (&output.sink, force) {
-            spare_full(path)?;
+        if let (Sink::Replacement(..), false) = (&output.sink, force) {
+            spared?;
         }
         Ok(output)
     }
