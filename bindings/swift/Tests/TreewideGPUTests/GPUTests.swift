@@ -146,7 +146,7 @@ final class GPUTests: XCTestCase {
                 let digest = try BLAKE3File.hash(path: url.path, strategy: .gpuStaged, context: context)
                 XCTAssertEqual(digest, BLAKE3.hash(input), "\(context.device.name), \(count)")
             }
-            // Shrinks after the first 4 MiB, and is longer than what may have been read until then.
+            // Shrinks after the first 4 MiB, and is longer than all buffers.
             let path = url.path
             XCTAssertEqual(truncate(path, 1 << 40), 0)
             XCTAssertThrowsError(
