@@ -71,7 +71,7 @@ pub use keep::draft::Totals;
 pub use keep::journal;
 pub use keep::located::{Bad, Located};
 pub use keep::outboards::{Outboards, Written};
-pub use keep::past::past_path;
+pub use keep::past::{PastTotals, past_path, past_totals};
 pub use loss::Loss;
 pub use run::scrub::Budget;
 pub use run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
@@ -87,6 +87,7 @@ pub mod found {
 
 /// Runs with every choice: which files are read, by which clock, into which place, and what is accepted.
 pub mod machine {
+    pub use crate::format::regular::not_a_list;
     pub use crate::keep::draft::Draft;
     pub use crate::keep::places::{Places, manifest_at};
     pub use crate::run::against::{Against, Compared};

@@ -370,7 +370,8 @@ fn damage_is_kept_and_said_until_it_is_accepted() {
     let place = past_path(&tree.list());
     let run = |accepts: bool| {
         let update = Update::new().accept_damage(accepts);
-        let said = tree.update_with(update, Box::new(AllIsOld)).report.past_damage;
+        let report = tree.update_with(update, Box::new(AllIsOld)).report;
+        let said = if accepts { report.past_note } else { report.past_damage };
         (said, fs::read(&place).unwrap())
     };
     let begin = |past: &[u8]| {
@@ -450,6 +451,91 @@ fn past_is_next_to_the_list_and_nothing_else_is() {
     let made = Update::new().run(Some(&old), &foreign.root(), draft, clock, &options, &mut |_| {});
     assert!(made.unwrap_err().to_string().contains("X.b3.past: is not the past of a manifest"));
     assert_eq!(fs::read(past_path(&foreign.list())).unwrap(), b"notes");
+}
+
+/// Wherever an index is damaged, cut or replaced: once that is accepted, each digest that a line of it has is in the manifest or in the past,
+/// and so is that of a name that the list has with U+FFFD. What cannot be read is counted.
+#[test]
+#[cfg(unix)]
+fn accepted_damage_of_an_index_loses_no_digest_that_can_be_read() {
+    use std::os::unix::ffi::OsStrExt;
+    let tree = Tree::in_memory();
+    let odd: [&[u8]; 3] = [b"\xff1", b"d\xff", "\u{fffd}2".as_bytes()];
+    for name in odd {
+        let path = tree.root().join(std::ffi::OsStr::from_bytes(name));
+        fs::write(path, [b"content of ", name].concat()).unwrap();
+    }
+    tree.write("a", "1");
+    tree.write("z", "2");
+    tree.snapshot();
+    for name in odd {
+        let path = tree.root().join(std::ffi::OsStr::from_bytes(name));
+        fs::write(path, "other").unwrap();
+    }
+    let index = fs::read(index_path(&tree.list())).unwrap();
+    let list = fs::read(tree.list()).unwrap();
+    let json = |line: &[u8]| serde_json::from_slice::<Value>(line).ok();
+    let digest = |it: Value| {
+        let digest = it["digest"].as_str()?.to_owned();
+        let is_hex = |text: &str| text.bytes().all(|it| it.is_ascii_hexdigit());
+        let name = it.get("path_hex").map_or(Some("ab"), Value::as_str)?;
+        let is_file = it["type"] == "file" && it["bytes"].is_u64() && it["path"].is_string();
+        (is_file && digest.len() == 64 && is_hex(&digest) && is_hex(name)).then_some(digest)
+    };
+    let cut = (1..index.len()).step_by(61).map(|at| index[..at].to_vec());
+    let flipped = (0..index.len()).step_by(17).map(|at| {
+        let mut index = index.clone();
+        index[at] ^= 2;
+        index
+    });
+    for damaged in cut.chain(flipped) {
+        put(&tree, &[Some(list.clone()), Some(damaged.clone()), None]);
+        let lines = || damaged.split_inclusive(|it| *it == b'\n');
+        let had: Vec<_> = lines().filter_map(|it| digest(json(it)?)).collect();
+        let is_record = |it: &[u8]| !it.starts_with(b"{\"end") && !it.starts_with(b"{\"tree");
+        let is_lost = lines().any(|it| is_record(it) && json(it).is_none());
+        let update = Update::new().accept_damage(true);
+        let report = tree.update_with(update, Box::new(AllIsOld)).report;
+        let said = report.damage.unwrap();
+        assert!(!is_lost || said.contains("cannot be read"), "{said}");
+        let [_, index, past] = files(&tree);
+        let all = [index.unwrap(), past.unwrap_or_default()].concat();
+        let all = String::from_utf8(all).unwrap();
+        for digest in had {
+            assert!(all.contains(&digest), "{}", String::from_utf8_lossy(&damaged));
+        }
+    }
+    // A list alone: no one knows which file the line is of.
+    let hash = treewide::hash(b"lost").to_hex();
+    put(&tree, &[Some(format!("{hash}  \u{fffd}\n").into_bytes()), None, None]);
+    tree.update_with(Update::new().accept_damage(true), Box::new(AllIsOld));
+    assert!(pairs(files(&tree)[2].as_ref()).contains(&("\u{fffd}".into(), hash.to_string())));
+}
+
+/// Damage of the past alone takes nothing from the index, and reads nothing. The longest rules can be read again.
+#[test]
+fn accepted_damage_of_a_past_leaves_the_index_as_it_is() {
+    let (tree, files) = with_past();
+    let exclude: Vec<_> = (0..60_000).map(|it| format!("none of {it}")).collect();
+    let update = Update::new().also([treewide_digests::Algorithm::MD5]);
+    let rules = Rules { exclude, ..Rules::default() };
+    tree.update_with(update.rules(rules), Box::new(AllIsOld));
+    let also = || fs::read_to_string(index_path(&tree.list())).unwrap().matches("\"md5\":").count();
+    for day in 0..2 {
+        assert!(also() > 0);
+        fs::write(tree.at("c"), format!("{day}")).unwrap();
+        assert_eq!(tree.update().report.past_damage, None);
+    }
+    let mut past = fs::read(past_path(&tree.list())).unwrap();
+    past[40] ^= 1;
+    put(&tree, &[fs::read(tree.list()).ok(), fs::read(index_path(&tree.list())).ok(), Some(past)]);
+    fs::remove_file(tree.at("c")).unwrap();
+    let before = also();
+    assert!(tree.update().report.past_damage.unwrap().contains("accept-damage"));
+    let report = tree.update_with(Update::new().accept_damage(true), Box::new(AllIsOld)).report;
+    assert_eq!((report.files_read, also(), report.past_damage), (0, before - 1, None));
+    assert!(report.past_note.unwrap().contains("was damaged"));
+    drop(files);
 }
 
 /// A new mode is not another digest: an old manifest without modes drops no record for it.

@@ -38,6 +38,7 @@ use treewide_files::check::Malformed;
 use treewide_files::list::json::Object;
 use treewide_files::list::{Lines, MAX_LINE};
 use treewide_files::name::{shown, shown_text};
+use treewide_manifest::machine::not_a_list;
 
 /// The number of malformed lines of a list that are shown without --warn: enough to see what is
 /// wrong, and not a screenful of them if the file is not a list.
@@ -166,6 +167,10 @@ impl CheckArgs {
             bail!(wrong_value(format!(
                 "{what}, and {directory} is a directory; check it without them"
             )));
+        }
+        let part = |it: &PathBuf| Some((it.clone(), not_a_list(it)?));
+        if let Some((path, cause)) = paths.iter().filter(|it| !is_stdin(it)).find_map(part) {
+            bail!(wrong_value(format!("{}: {cause}", shown(&path))));
         }
         let prints = match self.status || self.report.quiet() {
             true => Prints::OnlyFailures,

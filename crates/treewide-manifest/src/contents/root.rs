@@ -220,7 +220,7 @@ impl Root {
                         What::Directory(_) => Kind::Directory,
                         What::Link(to) => Kind::Other(to),
                         What::Special(special) => Kind::Other(special.word().as_bytes()),
-                        What::Unknown(cause) => {
+                        What::Unknown(cause, _) => {
                             let cause = format!("{cause}; make the manifest again");
                             return Err(Error::new(&self.path, ErrorKind::List(cause)));
                         }

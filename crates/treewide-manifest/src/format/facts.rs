@@ -69,7 +69,7 @@ impl Facts {
             What::Link(_) => b'l',
             What::Directory(_) => b'd',
             What::Special(_) => b's',
-            What::Unknown(_) => b'?',
+            What::Unknown(..) => b'?',
         };
         self.buffer.push(tag);
         self.part(record.bare());
@@ -83,7 +83,7 @@ impl Facts {
             What::Link(target) => self.part(target),
             What::Directory(mode) => self.mode(*mode),
             What::Special(special) => self.part(special.word().as_bytes()),
-            What::Unknown(_) => {}
+            What::Unknown(..) => {}
         }
         if self.has_xattrs {
             self.xattrs(&record.xattrs);

@@ -25,13 +25,16 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use treewide::{Hash, Hasher, OUT_LEN};
 use treewide_digests::Algorithm;
 use treewide_files::digest::{hex, unhex};
-use treewide_files::list::read_line;
+use treewide_files::list::{MAX_LINE, read_line};
 
 /// The version that is written, and the only one that is read.
 pub const VERSION: &str = "manifest 1";
 
 /// The last line has fewer bytes.
 const LAST_LINE: u64 = 64 << 10;
+
+/// A line that is written has fewer bytes, so that it can be read, also in the past, which adds a digest and other keys to it.
+pub(crate) const LINE: usize = MAX_LINE as usize - (4 << 10);
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -272,7 +275,12 @@ impl IndexFile {
 /// Parses any line between the first and the last.
 pub(crate) fn parse(line: &[u8]) -> Result<Indexed, String> {
     let entry: Entry<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    Ok(indexed(&entry)?)
+    let mut indexed = indexed(&entry)?;
+    if let What::Unknown(_, text) = &mut indexed.record.what {
+        let end = line.iter().rposition(|byte| *byte == b'}').unwrap_or(0);
+        text.extend_from_slice(&line[..end]);
+    }
+    Ok(indexed)
 }
 
 /// The last line, without its end; an empty one if it is cut off or too long.
@@ -356,7 +364,7 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
         other => {
             let cause =
                 format!("the manifest calls it a {other:?}, which this program does not know");
-            (What::Unknown(cause), false)
+            (What::Unknown(cause, Vec::new()), false)
         }
     };
     let xattrs = entry.xattrs.iter().map(xattr).collect::<Result<Vec<_>, _>>()?;
@@ -458,6 +466,10 @@ pub(crate) fn push_record(
     has_digest: bool,
     last_day: &mut LastDay,
 ) {
+    if let What::Unknown(_, line) = &record.what {
+        to.extend_from_slice(line);
+        return;
+    }
     to.push(b'{');
     push_bytes(to, "path", record.bare());
     let kind = match record.what {
@@ -479,7 +491,7 @@ pub(crate) fn push_record(
             push_bytes(to, "target", target);
         }
         What::Directory(Some(mode)) => push_mode(to, *mode),
-        What::Directory(None) | What::Special(_) | What::Unknown(_) => {}
+        What::Directory(None) | What::Special(_) | What::Unknown(..) => {}
     }
     if !record.xattrs.is_empty() {
         push_xattrs(to, &record.xattrs);

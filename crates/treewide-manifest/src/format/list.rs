@@ -105,8 +105,8 @@ fn is_not_beside_a_list(path: &Path) -> Result<(), Error> {
         let name = shown(path);
         let name = name.trim_end_matches('/');
         format!("is a directory; name its manifest, such as {name}.b3, and the directory after it")
-    } else if path.extension().is_some_and(|it| it == "tw") && path.with_extension("").is_file() {
-        format!("is the index of {0}; name {0}", shown(&path.with_extension("")))
+    } else if let Some(cause) = regular::not_a_list(path) {
+        cause
     } else {
         return Ok(());
     };

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::format::also;
 use crate::format::facts::Facts as Digest;
-use crate::format::index::{Header, IndexFile, Mount, OF_ANOTHER, Trailer};
+use crate::format::index::{Header, IndexFile, Mount, OF_ANOTHER, Trailer, push_record};
 use crate::format::list::{InOrder, Line, List};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
@@ -274,14 +274,16 @@ impl Records {
     }
 
     fn what_of(line: &Line) -> What {
-        if line.is_ambiguous {
-            What::Unknown(
-                "U+FFFD in the list stands for a part of its name, so that it could be any file"
-                    .into(),
-            )
-        } else {
-            What::File(FileRecord { digest: line.digest, facts: None })
+        let file = What::File(FileRecord { digest: line.digest, facts: None });
+        if !line.is_ambiguous {
+            return file;
         }
+        let cause =
+            "U+FFFD in the list stands for a part of its name, so that it could be any file";
+        let mut text = Vec::new();
+        let record = Record::new(line.name.clone(), file);
+        push_record(&mut text, &record, true, &mut None);
+        What::Unknown(cause.into(), text)
     }
 
     /// Puts the next record into `record`, whose memory it uses; `false` at the end.

@@ -28,8 +28,8 @@ pub enum What {
     Directory(Option<u32>),
     /// A named pipe, a socket or a device.
     Special(Special),
-    /// Something that cannot be compared, and why.
-    Unknown(String),
+    /// Something that cannot be compared: why, and its line in an index, without the `}` at the end.
+    Unknown(String, Vec<u8>),
 }
 
 /// Record of a regular file.
@@ -203,7 +203,7 @@ impl Record {
             What::Link(_) => Type::Link,
             What::Directory(_) => Type::Directory,
             What::Special(special) => Type::Special(special),
-            What::Unknown(_) => Type::Unknown,
+            What::Unknown(..) => Type::Unknown,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use treewide_files::name::shown;
 
 /// Opens a regular file to read it, at once.
 ///
@@ -25,6 +26,26 @@ pub(crate) fn begins(path: &Path, with: &[u8]) -> Option<bool> {
     let mut begin = Vec::new();
     let read = open(path).ok()?.take(with.len() as u64).read_to_end(&mut begin);
     (read.is_err() || !begin.is_empty()).then(|| read.is_ok() && begin == with)
+}
+
+/// What is next to a list: what it is, the end of its name, and how it begins, of any version.
+const PARTS: [(&str, &str, &[u8]); 2] = [("index", ".tw", INDEX), ("past", ".past", PAST)];
+pub(crate) const INDEX: &[u8] = b"{\"treewide\":\"manifest ";
+pub(crate) const PAST: &[u8] = b"{\"treewide\":\"past ";
+
+/// What the file at the path is if it is a part of a manifest other than its list, and where the list is by its name.
+pub(crate) fn part_of(path: &Path) -> Option<(&'static str, Option<PathBuf>)> {
+    let (what, end, _) = PARTS.iter().find(|it| begins(path, it.2) == Some(true))?;
+    let list = path.to_str().and_then(|it| it.strip_suffix(end));
+    Some((what, list.filter(|it| !it.is_empty()).map(PathBuf::from)))
+}
+
+/// What is wrong with a path that is to be a list, if such a part is there.
+pub fn not_a_list(path: &Path) -> Option<String> {
+    Some(match part_of(path)? {
+        (what, Some(list)) => format!("is the {what} of {0}; name {0}", shown(&list)),
+        (what, None) => format!("is the {what} of a list; name the list"),
+    })
 }
 
 /// Creates a file that is no more readable than the list next to it.

@@ -77,7 +77,7 @@ fn files(
         let record = record?;
         let digest = match &record.what {
             What::File(file) => &file.digest,
-            What::Unknown(cause) => return Err(wrong(cause.clone())),
+            What::Unknown(cause, _) => return Err(wrong(cause.clone())),
             _ => continue,
         };
         let Ok(name) = str::from_utf8(&record.name) else {

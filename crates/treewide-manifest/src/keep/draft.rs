@@ -15,11 +15,12 @@ use crate::format::day;
 use crate::format::index;
 use crate::format::list::{self, List};
 use crate::format::manifest::{Manifest, index_path};
+use crate::format::name;
 use crate::format::record::{Record, What};
 use crate::format::regular;
 use crate::format::rules::Rules;
 use crate::keep::journal::{self, Found, Journal, journal_path};
-use crate::keep::past::{self, Additions, Past, past_path};
+use crate::keep::past::{Additions, Past, past_path};
 use crate::loss::Loss;
 use crate::tree::scan::Own;
 use std::fs::{self, File, TryLockError};
@@ -103,6 +104,9 @@ impl Draft {
             );
             Err(Error::write(path, io::Error::other(cause)))
         };
+        if let Some((what, _)) = regular::part_of(path) {
+            return foreign(path, &format!("is the {what} of a manifest"));
+        }
         if is_foreign(path) {
             return foreign(path, "is not a list of digests");
         }
@@ -225,11 +229,19 @@ impl Draft {
 
     pub(crate) fn add(&mut self, record: &Record, lines: &mut index::Lines) -> Result<(), Error> {
         if let What::File(file) = &record.what
-            && crate::format::name::is_listable(&record.name)
+            && name::is_listable(&record.name)
         {
             list::push(&mut self.lines, &record.name, &file.digest);
         }
+        let before = self.facts.len();
         lines.push(&mut self.facts, record);
+        if self.facts.len() - before >= index::LINE {
+            let name = shown(&name::path(&record.name));
+            let text = format!(
+                "the attributes of {name} are too long for a line of it; leave them out, or exclude the path"
+            );
+            return Err(Error::write(index_path(&self.path), io::Error::other(text)));
+        }
         let is_enough = self.lines.len() >= STEP || self.facts.len() >= STEP;
         if is_enough { self.write() } else { Ok(()) }
     }
@@ -374,7 +386,7 @@ fn is_foreign(path: &Path) -> bool {
 
 /// Whether the file at the path is the index of some list, of any version; `None` if there is none, or an empty one.
 pub(crate) fn is_index(path: &Path) -> Option<bool> {
-    regular::begins(path, b"{\"treewide\":\"manifest ")
+    regular::begins(path, regular::INDEX)
 }
 
 /// If a run was killed between its two renames, also lets its index appear.
@@ -425,7 +437,7 @@ pub(crate) fn files_of(manifest: &Manifest) -> Vec<PathBuf> {
     if journal::is_left(list) {
         files.push(journal_path(list));
     }
-    if regular::begins(&past_path(list), past::BEGINS) == Some(true) {
+    if regular::begins(&past_path(list), regular::PAST) == Some(true) {
         files.push(past_path(list));
     }
     files

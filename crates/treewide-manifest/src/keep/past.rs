@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::format::index;
 use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{Facts, Record, What};
-use crate::format::regular;
+use crate::format::regular::{self, PAST};
 use crate::format::rules::Rules;
 use crate::format::xattrs::changes;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -29,15 +29,12 @@ use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 use treewide::Hasher;
 use treewide_files::Replacement;
+use treewide_files::list::{MAX_LINE, read_line};
 
 /// The version that is written, and the only one that is read.
 const VERSION: &str = "past 1";
-/// What each section begins with, of any version.
-pub(crate) const BEGINS: &[u8] = b"{\"treewide\":\"past ";
 const END: &[u8] = b"{\"end\":";
 const CHECK: &[u8] = b",\"check\":\"";
-/// No line of ours is longer.
-const LINE: u64 = 1 << 20;
 /// Bytes of a section that are held in memory.
 const HELD: usize = 4 << 20;
 
@@ -135,7 +132,7 @@ pub(crate) struct Past {
     /// The check of the last section that proves itself.
     last: Option<String>,
     /// Why a part of it does not count.
-    pub(crate) damage: Option<String>,
+    damage: Option<String>,
     /// A remark that is not an error.
     pub(crate) note: Option<String>,
     writes: Writes,
@@ -176,6 +173,11 @@ impl Past {
         };
         let path = past.path.clone();
         let failed = |error| Error::read(&path, error);
+        if path.is_symlink() && !path.exists() {
+            let cause =
+                "is a link that leads nowhere; mount the disk that it leads to, or remove the link";
+            return Err(failed(io::Error::other(cause)));
+        }
         match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 past.pieces = Some(Vec::new());
@@ -187,9 +189,9 @@ impl Past {
         }
         let file = regular::open(&path).map_err(failed)?;
         let mut begin = Vec::new();
-        (&file).take(BEGINS.len() as u64).read_to_end(&mut begin).map_err(failed)?;
+        (&file).take(PAST.len() as u64).read_to_end(&mut begin).map_err(failed)?;
         // One that was torn when it began is ours as well.
-        if past.bound.is_none() && !BEGINS.starts_with(&begin) {
+        if past.bound.is_none() && !PAST.starts_with(&begin) {
             let cause =
                 "is not the past of a manifest, and records would be added to it; move it away";
             return Err(failed(io::Error::other(cause)));
@@ -204,6 +206,14 @@ impl Past {
             _ => past.read(&file)?,
         }
         Ok(past)
+    }
+
+    /// The past of a manifest that is only read, if there is one, or should be. A file of someone's own is none.
+    pub(crate) fn of(manifest: &Manifest) -> Result<Option<Self>, Error> {
+        let list = manifest.list().path();
+        let is_bound = matches!(manifest.index(), Index::Bound(ends) if ends.1.past.is_some());
+        let is_there = regular::begins(&past_path(list), PAST) == Some(true);
+        (is_bound || is_there).then(|| Self::open(list, Some(manifest))).transpose()
     }
 
     /// Reads all sections.
@@ -296,6 +306,9 @@ impl Past {
             all.complete().map_err(failed)?;
             self.writes = Writes::All(Box::new(all));
         }
+        if let Some(damage) = self.damage.take_if(|_| is_damaged && accepts_damage) {
+            self.note = Some(format!("was damaged: {damage}; a gap is in the place of that now"));
+        }
         let keeps = is_damaged && !accepts_damage;
         Ok(if keeps { self.bound.clone() } else { self.last.clone() })
     }
@@ -346,6 +359,13 @@ impl Past {
         Ok(all)
     }
 
+    /// What is said of its damage, and what to do.
+    pub(crate) fn said(&self) -> Option<String> {
+        let way = "all other records in it count; `treewide update --accept-damage` leaves out what is damaged";
+        let way = self.len.map(|_| format!("; {way}")).unwrap_or_default();
+        self.damage.as_ref().map(|it| format!("{it}{way}"))
+    }
+
     /// Whether this run makes it.
     pub(crate) fn is_new(&self) -> bool {
         self.len.is_none() && !matches!(self.writes, Writes::Nothing)
@@ -368,6 +388,32 @@ impl Past {
             }
         }
     }
+}
+
+/// How many runs a past has, when the first was, how many bytes, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastTotals {
+    /// Runs that changed the manifest.
+    pub runs: usize,
+    /// When the first of them began.
+    pub first: Option<String>,
+    /// Its length; `None` if it is not there.
+    pub bytes: Option<u64>,
+    /// Its damage.
+    pub damage: Option<String>,
+}
+
+/// Reads the past of a manifest as a whole. `None` if it has none.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn past_totals(manifest: &Manifest) -> Result<Option<PastTotals>, Error> {
+    let Some(mut past) = Past::of(manifest)? else { return Ok(None) };
+    past.read_once()?;
+    let sections = past.pieces.iter().flatten().filter_map(|it| it.section.as_ref());
+    let runs: Vec<_> = sections.filter(|it| it.header.gap.is_none()).collect();
+    let first = runs.first().map(|it| it.header.run.clone());
+    Ok(Some(PastTotals { runs: runs.len(), first, bytes: past.len, damage: past.said() }))
 }
 
 const MISSING: &str = "is missing, and may have been left behind when the manifest was moved or copied; a new past begins";
@@ -421,7 +467,7 @@ fn pieces(file: &File) -> io::Result<Vec<Piece>> {
     loop {
         line.clear();
         // A longer line is not ours, and comes in parts.
-        if { &mut lines }.take(LINE).read_until(b'\n', &mut line)? == 0 {
+        if { &mut lines }.take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
             pieces.extend(open.map(|it| unproven(it, at)));
             return Ok(pieces);
         }
@@ -429,14 +475,14 @@ fn pieces(file: &File) -> io::Result<Vec<Piece>> {
         at += line.len() as u64;
         let begins = std::mem::replace(&mut is_begin, line.last() == Some(&b'\n'));
         let is_line = begins && is_begin;
-        if is_line && line.starts_with(BEGINS) {
+        if is_line && line.starts_with(PAST) {
             pieces.extend(open.take().map(|it| unproven(it, start)));
             let header: Option<Header> = serde_json::from_slice(&line).ok();
             let hasher = Hasher::new().update(&line).clone();
             open = Some(Open { start, header, hasher, lines: 0, is_cut: false });
             continue;
         }
-        let is_cut = begins && !is_begin && (line.starts_with(BEGINS) || BEGINS.starts_with(&line));
+        let is_cut = begins && !is_begin && (line.starts_with(PAST) || PAST.starts_with(&line));
         let new = || Open { start, header: None, hasher: Hasher::new(), lines: 0, is_cut };
         let piece = open.get_or_insert_with(new);
         if !is_line || !is_begin || !line.starts_with(END) {
@@ -622,6 +668,29 @@ impl Additions {
         }
     }
 
+    /// Adds the digests that a damaged index alone has, of files that no list can name. Says how many of its lines are of no use.
+    pub(crate) fn salvage(&mut self, index: &Path) -> io::Result<u64> {
+        let file = match regular::open(index) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            file => file?,
+        };
+        let (mut lines, mut line, mut lost) = (BufReader::new(file), Vec::new(), 0);
+        loop {
+            // A longer line is not ours.
+            match read_line(&mut lines, &mut line) {
+                Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
+                Ok(()) if line.is_empty() => return Ok(lost),
+                _ => {}
+            }
+            match index::parse(&line) {
+                Ok(it) if it.has_digest => self.push(&it.record, false)?,
+                Ok(_) => {}
+                Err(_) if line.starts_with(END) || line.starts_with(regular::INDEX) => {}
+                Err(_) => lost += 1,
+            }
+        }
+    }
+
     /// Everything about the path was written.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         match std::mem::take(&mut self.held) {
@@ -648,8 +717,7 @@ impl Additions {
     }
 
     fn push(&mut self, was: &Record, is_gone: bool) -> io::Result<()> {
-        // No one knows which path it is of.
-        if !self.has_old || matches!(was.what, What::Unknown(_)) {
+        if !self.has_old {
             return Ok(());
         }
         self.count += 1;
@@ -674,10 +742,6 @@ impl Additions {
             line.clear();
             if text.read_until(b'\n', &mut line)? == 0 {
                 break;
-            }
-            // The index turned out to be damaged, so that no one knows which paths are new.
-            if header.from == Some(None) && line.starts_with(b"{\"new") {
-                continue;
             }
             hasher.update(&line);
             section.write_all(&line)?;

@@ -6,7 +6,7 @@ use crate::format::name;
 use crate::format::regular;
 use crate::keep::draft::is_index;
 use crate::keep::journal::journal_path;
-use crate::keep::past::{BEGINS, past_path};
+use crate::keep::past::past_path;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use treewide_files::Stamp;
@@ -116,10 +116,7 @@ fn files(list: &Path) -> [PathBuf; 3] {
 /// The list of the manifest that loses a part if this file is replaced: it is an index, or a list with its index next to it.
 pub fn manifest_at(path: &Path) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
-    let is_past = regular::begins(&path, BEGINS) == Some(true);
-    if is_past || is_index(&path) == Some(true) {
-        let end = if is_past { ".past" } else { ".tw" };
-        let list = path.to_str().and_then(|it| it.strip_suffix(end)).map(PathBuf::from);
+    if let Some((_, list)) = regular::part_of(&path) {
         return Some(list.unwrap_or(path));
     }
     is_index(&index_path(&path))?.then_some(path)

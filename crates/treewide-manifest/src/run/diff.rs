@@ -91,7 +91,7 @@ fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
         changes => Verdict::Changed(Change::Xattrs(changes)),
     };
     match (&was.what, &is.what) {
-        (What::Unknown(cause), _) | (_, What::Unknown(cause)) => {
+        (What::Unknown(cause, _), _) | (_, What::Unknown(cause, _)) => {
             Verdict::NotCheckable(cause.clone())
         }
         (What::File(old), What::File(new)) => {
@@ -175,7 +175,7 @@ impl Side {
                 };
             };
             self.is_full =
-                self.has_facts || matches!(record.what, What::File(_) | What::Unknown(_));
+                self.has_facts || matches!(record.what, What::File(_) | What::Unknown(..));
         }
         Ok(Some(self.records.last()))
     }

@@ -220,7 +220,7 @@ impl<'a> Judge<'a> {
 
     /// Judges a path whose recorded or present type is not a file. Returns the verdict and the new record.
     pub(crate) fn other(&self, was: &Record, is: &Entry) -> (Verdict, Option<Record>) {
-        if let What::Unknown(cause) = &was.what {
+        if let What::Unknown(cause, _) = &was.what {
             return (Verdict::NotCheckable(cause.clone()), None);
         }
         if self.rules.follow && is_cut_off(was, is.kind()) {
@@ -252,7 +252,7 @@ impl<'a> Judge<'a> {
         there: Result<Option<Type>, String>,
     ) -> Option<Verdict> {
         let verdict = match (&record.what, there) {
-            (What::Unknown(cause), _) => Verdict::NotCheckable(cause.clone()),
+            (What::Unknown(cause, _), _) => Verdict::NotCheckable(cause.clone()),
             (_, Err(cause)) => Verdict::Unreadable(cause),
             (_, Ok(Some(there))) if there != record.kind() => {
                 self.moves.replaced(record.bare());

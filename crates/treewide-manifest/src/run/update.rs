@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::format::also;
 use crate::format::day::Day;
 use crate::format::index;
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{Index, Manifest, index_path};
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::{Globs, Rules};
@@ -191,16 +191,28 @@ impl Update {
         let making = self.outboards.as_ref().map(begin).transpose()?;
         let in_place = old.filter(|old| old.list().path() == draft.path());
         draft.open_past(in_place)?;
-        let additions = Additions::new(in_place, draft.path());
+        let mut additions = Additions::new(in_place, draft.path());
+        let damage = match old.filter(|_| self.accepts_damage) {
+            Some(old) => accepted(old, &mut additions)?,
+            None => None,
+        };
         let taken = draft.begin_journal(dir)?;
         let unused_journal = taken.note;
         let alone = Alone(making.as_ref());
         let mut own = Own::default();
         draft.own(&mut own);
         let seen = Arc::clone(&own.seen);
-        let source = self.source(old, dir, (&rules, &also), own, moments, taken.taken)?;
+        let source = self.source(
+            old.map(|it| (it, damage.is_some())),
+            dir,
+            (&rules, &also),
+            own,
+            moments,
+            taken.taken,
+        )?;
         let compared = old.map_or(Xattrs::None, |old| old.rules().xattrs.min(rules.xattrs));
         let mut judge = Judge::new(rules.clone(), compared, each);
+        judge.report.damage = damage;
         let mut run =
             Run::begin(self, (guard, additions), (&rules, &also), draft, &options, alone)?;
         for event in options.run_with(source, alone) {
@@ -216,6 +228,9 @@ impl Update {
     fn rules_of(&self, old: Option<&Manifest>, dir: &Path) -> Result<Rules, Error> {
         let rules = self.rules.clone().or_else(|| old.map(Manifest::rules)).unwrap_or_default();
         rules.can_be_read().map_err(|cause| Error::read(dir, cause))?;
+        if rules.json().len() >= index::LINE {
+            return Err(Error::usage("the globs of --exclude are too long together; give fewer"));
+        }
         if rules.xattrs > Xattrs::readable() {
             let cause = "extended attributes trusted.* are covered, and only the administrator of the machine sees them; \
                          run it as root, or give rules that leave them out";
@@ -230,16 +245,18 @@ impl Update {
         Ok(also::ordered(there.into_iter().chain(self.also.iter().copied())))
     }
 
-    /// The old manifest and the tree, next to each other, without the files that an interrupted run has read.
+    /// The old manifest, which may be damaged, and the tree, next to each other, without the files that an interrupted run has read.
     fn source(
         &self,
-        old: Option<&Manifest>,
+        old: Option<(&Manifest, bool)>,
         dir: &Path,
         (rules, also): (&Rules, &[Algorithm]),
         own: Own,
         moments: Box<dyn Moments>,
         taken: Option<Taken>,
     ) -> Result<Resuming, Error> {
+        let (old, is_damaged) = old.unzip();
+        let is_damaged = is_damaged == Some(true);
         let seen = Arc::clone(&own.seen);
         let scan = Scan::new(dir, rules, &Globs::default(), own)?;
         let picked = match (old, self.scrub) {
@@ -252,7 +269,7 @@ impl Update {
             // A damaged index may be damaged elsewhere as well.
             trusts: !self.full
                 && self.against.is_none()
-                && !self.accepts_damage
+                && !is_damaged
                 && old.is_some_and(Manifest::has_index),
             picked,
             hashes_new: true,
@@ -263,7 +280,7 @@ impl Update {
             also: wanted,
             reads: self.accept_rot.clone(),
             against: self.against.clone(),
-            forgets_also: self.accepts_damage,
+            forgets_also: is_damaged,
             seen,
         };
         let records = old.map(Manifest::records).transpose()?;
@@ -493,7 +510,7 @@ impl<'a> Run<'a> {
                 }
                 judge.tell(finding);
             }
-            What::Unknown(_) => self.added(&new, judge),
+            What::Unknown(..) => self.added(&new, judge),
             _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),
         }
         new.xattrs = read.xattrs;
@@ -534,6 +551,25 @@ impl<'a> Run<'a> {
             }
         }
     }
+}
+
+/// What is wrong with the index of a manifest, if its damage is accepted. What it alone has goes to the past.
+fn accepted(old: &Manifest, additions: &mut Additions) -> Result<Option<String>, Error> {
+    let damage = match old.index() {
+        Index::Absent => None,
+        Index::Ignored(cause) => Some(cause.clone()),
+        Index::Bound(_) => {
+            let mut records = old.records()?;
+            while records.next_into(&mut Record::default())? {}
+            records.damage().map(str::to_owned)
+        }
+    };
+    let Some(cause) = damage else { return Ok(None) };
+    additions.is_known = false;
+    let index = index_path(old.list().path());
+    let lost = additions.salvage(&index).map_err(|error| Error::read(&index, error))?;
+    let lines = if lost == 1 { "1 line".into() } else { format!("{lost} lines") };
+    Ok(Some(if lost == 0 { cause } else { format!("{cause}; {lines} of it cannot be read") }))
 }
 
 /// Whether a file has other content than is recorded.

@@ -23,7 +23,7 @@ use std::rc::Rc;
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 use treewide_files::size;
-use treewide_manifest::machine::{Clock, Draft, Limit, Made, Places, Update};
+use treewide_manifest::machine::{Clock, Draft, Limit, Made, Places, Update, not_a_list};
 use treewide_manifest::{
     Budget, Class, Finding, Globs, Index, Manifest, Outboards, Report, Rules, Totals, Written,
     journal,
@@ -181,9 +181,7 @@ impl WithArgs {
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
         let Making { path, update, accepts_damage, budget, old, dir, rules, lists } = making;
         // In place of the manifest, they give an error that says what to name.
-        old.filter(|it| it.is_dir() || it.extension().is_some_and(|it| it == "tw"))
-            .map(Manifest::open)
-            .transpose()?;
+        old.filter(|it| it.is_dir() || not_a_list(it).is_some()).map(Manifest::open).transpose()?;
         Self::check_places(path, rules, lists)?;
         let sheet =
             self.report.begin(program, &OutputArgs::default(), &[], Prints::OnlyFailures)?;
@@ -249,8 +247,7 @@ impl WithArgs {
         said?;
         let past = treewide_manifest::past_path(path);
         if let Some(cause) = &report.past_damage {
-            let way = "all other records in it count; `treewide update --accept-damage` leaves out what is damaged";
-            console.about(&past, format_args!("{cause}; {way}"));
+            console.about(&past, cause);
         }
         if let Some(note) = report.past_note.as_ref().filter(|_| !quiet) {
             console.about(&past, note);

@@ -7,8 +7,10 @@ use crate::shell::console::complain;
 use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use crate::shell::program::Program;
+use crate::shell::wording::count;
 use anyhow::bail;
 use clap::{Args, Subcommand};
+use indicatif::HumanBytes;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use treewide_digests::Algorithm;
@@ -17,7 +19,7 @@ use treewide_manifest::list::Line;
 use treewide_manifest::record::What;
 use treewide_manifest::sums;
 use treewide_manifest::xattrs::Xattrs;
-use treewide_manifest::{Index, Manifest};
+use treewide_manifest::{Index, Manifest, past_totals};
 
 pub(crate) const MANIFEST: Notes = Notes {
     exit: &[
@@ -144,6 +146,13 @@ fn total(manifest: &Manifest) -> anyhow::Result<()> {
             if !header.also.is_empty() {
                 let _ = writeln!(text, "digests also by: {}", header.also.join(" "));
             }
+            if let Some(past) = past_totals(manifest)? {
+                let first = past.first.unwrap_or_default();
+                let bytes = HumanBytes(past.bytes.unwrap_or_default());
+                let runs = count(past.runs as u64, "run");
+                let _ = writeln!(text, "past: {runs} from {first} on, {bytes}");
+                past.damage.iter().for_each(|it| drop(writeln!(text, "past: {it}")));
+            }
             text += match header.rules.xattrs {
                 Xattrs::None => "",
                 Xattrs::WithoutTrusted => "extended attributes: all but trusted.*\n",
@@ -201,7 +210,7 @@ fn stat(manifest: &Manifest, path: &str) -> anyhow::Result<()> {
                 );
             }
             What::Directory(Some(mode)) => drop(writeln!(text, "mode: {mode:04o}")),
-            What::Directory(None) | What::Special(_) | What::Unknown(_) => {}
+            What::Directory(None) | What::Special(_) | What::Unknown(..) => {}
         }
         for xattr in &record.xattrs {
             let _ = writeln!(text, "attribute {}", xattr.shown());

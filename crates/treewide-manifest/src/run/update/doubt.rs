@@ -45,7 +45,7 @@ impl Run<'_> {
         }
         judge.record(&record, verdict);
         match &record.what {
-            What::Unknown(cause) => self.unmatched(&record, cause),
+            What::Unknown(cause, _) => self.unmatched(&record, cause),
             _ => self.write(&record),
         }
     }

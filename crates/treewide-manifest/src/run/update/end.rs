@@ -1,7 +1,6 @@
 //! Decides in the end whether a new manifest loses anything, and completes it.
 
 use crate::error::Error;
-use crate::format::manifest::{Index, Manifest};
 use crate::format::name;
 use crate::format::record::Type;
 use crate::keep::draft::{Draft, Totals};
@@ -48,9 +47,6 @@ impl Run<'_> {
             judge.tell(finding);
         }
         let report = &mut judge.report;
-        if let Some(Index::Ignored(cause)) = self.guard.old.map(Manifest::index) {
-            report.damage.get_or_insert_with(|| cause.clone());
-        }
         report.leftovers = seen.leftovers.load(Ordering::Relaxed);
         report.links = self.links;
         report.oldest = self.oldest;
@@ -63,7 +59,7 @@ impl Run<'_> {
         let accepts_damage = self.update.accepts_damage;
         let totals = self.draft.complete(&self.lines, self.additions, accepts_damage)?;
         if let Some(past) = self.draft.past() {
-            report.past_damage.clone_from(&past.damage);
+            report.past_damage = past.said();
             report.past_note.clone_from(&past.note);
             report.past_is_new = past.is_new();
         }

@@ -92,12 +92,8 @@ impl Run<'_> {
                 self.file(task, read, judge)
             }
             Note::Damaged(cause) => {
-                if !self.update.accepts_damage {
-                    return Err(self.guard.damaged(&cause));
-                }
-                self.additions.is_known = false;
-                judge.report.damage.get_or_insert(cause);
-                Ok(())
+                // What is accepted was found before.
+                if self.update.accepts_damage { Ok(()) } else { Err(self.guard.damaged(&cause)) }
             }
             Note::Broken(error) => Err(error),
         }
