@@ -13,19 +13,19 @@ pub(crate) enum Error {
     Offsets = -10005,
     Kernel = -10006,
     #[cfg(feature = "file")]
-    Shrank = -10007,
+    Shrank = crate::watch::SHRANK,
     #[cfg(feature = "file")]
     Options = -10008,
     #[cfg(feature = "file")]
     File = -10009,
     Hex = -10010,
     #[cfg(feature = "file")]
-    Ended = -10011,
+    Ended = crate::watch::ENDED,
     #[cfg(feature = "file")]
-    GoesOn = -10012,
+    GoesOn = crate::watch::GOES_ON,
     StatePart = -10013,
     #[cfg(feature = "file")]
-    Stopped = -10014,
+    Stopped = crate::watch::STOPPED,
     #[cfg(feature = "file")]
     Path = -10015,
 }

@@ -7,17 +7,11 @@ use std::path::Path;
 
 use crate::memory::input;
 use crate::mode::mode_at;
-use crate::watch::{Context, Watch, path};
+use crate::watch::{Context, ENDED, GOES_ON, SHRANK, STOPPED, Watch, path};
 use crate::{fail, write};
 use treewide::Hasher;
 use treewide::file::{Error, ErrorKind, Options, check_length, open_watched, promises_length};
 use treewide_gpu::{Device, Mode, Ring, Staged};
-
-/// `TREEWIDE_E_...` of `treewide.h`.
-const SHRANK: c_int = -10009;
-const ENDED: c_int = -10013;
-const GOES_ON: c_int = -10014;
-const STOPPED: c_int = -10016;
 
 /// Bytes between two questions to a watcher.
 const STEP: u64 = 4 << 20;

@@ -4,6 +4,12 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+/// Codes of errors of a file, the same in `treewide.h` and for files that a device hashes.
+pub(crate) const SHRANK: c_int = -10007;
+pub(crate) const ENDED: c_int = -10011;
+pub(crate) const GOES_ON: c_int = -10012;
+pub(crate) const STOPPED: c_int = -10014;
+
 /// The path that a text names, on Windows in UTF-8.
 #[cfg(unix)]
 pub(crate) fn path(text: &CStr) -> Option<&Path> {
