@@ -427,8 +427,8 @@ gpu() {
     run_tests --workspace --all-features $(gpu_tests)
 }
 
-# Tests of the library that ask nothing new of another kernel: they run once, in `native`.
-readonly OF_NO_KERNEL=" file file_memory outboard sigbus system_calls "
+# Tests of the library that ask nothing new of another kernel, or run all kernels themselves: they run once, in `native`.
+readonly OF_NO_KERNEL=" allocations file file_memory outboard sigbus stack system_calls "
 
 # Prints the arguments for the tests of kernels: library_tests [TEST TO LEAVE OUT]
 library_tests() {
@@ -480,8 +480,8 @@ emulated() {
         TREEWIDE_KERNEL=$kernel run_tests "${what[@]}" $(library_tests kernels)
         TREEWIDE_KERNEL=$kernel starting_children "${what[@]}" --test kernels
     done
-    # The order of bytes and the size of a `usize` count here, not the kernel. With the same features, or all is built again.
-    run_tests "${what[@]}" --test outboard
+    # The order of bytes, the size of a `usize` and the compiler count here, not the kernel. With the same features, or all is built again.
+    run_tests "${what[@]}" --test outboard --test stack
 }
 
 # ---- Running and counting ------------------------------------------------------------------------

@@ -18,7 +18,7 @@ use crate::shell::outcome::Outcome;
 use crate::shell::program::Program;
 use crate::shell::wording::quoted;
 use crate::shell::{usage, version};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
@@ -209,7 +209,7 @@ fn without_command(error: clap::Error, args: &[OsString]) -> Result<Command, cla
             let args: Vec<_> = args.iter().filter(is_help).cloned().collect();
             try_parse::<Treewide>(&args, VERSION).map(|it| it.command)
         }
-        ErrorKind::InvalidSubcommand => Err(no_command(&error, first)),
+        ErrorKind::InvalidSubcommand => Err(no_command(first)),
         ErrorKind::UnknownArgument if is_option => Err(option_first(first, args)),
         _ => Err(error),
     }
@@ -222,14 +222,32 @@ fn as_sum(args: &[OsString]) -> Result<Command, clap::Error> {
     try_parse::<Treewide>(&args, VERSION).map(|it| it.command)
 }
 
+/// What people ask for in the words of other programs.
+const MEANT: &[(&str, &[&str])] = &[
+    ("sum", &["blake3", "digest", "hash", "hashsum"]),
+    ("snapshot", &["add", "create", "init", "record"]),
+    ("verify", &["audit", "scan", "test"]),
+    ("update", &["refresh", "sync"]),
+    ("diff", &["changes", "compare", "status"]),
+    ("dupes", &["dedup", "dedupe", "duplicates", "fdupes"]),
+    ("missing", &["unique"]),
+    ("manifest", &["cat", "info", "list", "show", "stat"]),
+    ("outboard", &["decode", "encode", "slice"]),
+    ("outboard repair", &["fix", "repair", "restore"]),
+    ("tensors", &["model", "weights"]),
+    ("--version", &["version"]),
+];
+
 /// There is neither a file nor a command of this name.
-fn no_command(error: &clap::Error, first: &Path) -> clap::Error {
-    let tip = match error.get(ContextKind::SuggestedSubcommand) {
-        _ if first == Path::new("scale") => {
+fn no_command(first: &Path) -> clap::Error {
+    let meant = MEANT.iter().find(|(_, words)| words.iter().any(|it| first == Path::new(it)));
+    let tip = match (meant, first.to_str()) {
+        (Some((command, _)), _) => format!("use `{TREEWIDE} {command}`"),
+        (None, Some("scale")) => {
             "scale is in the Python package of treewide: python -m treewide scale".into()
         }
-        Some(ContextValue::Strings(similar)) if !similar.is_empty() => {
-            format!("there is a command {}", similar.join(", "))
+        (None, Some(url)) if url.contains("://") => {
+            format!("for a bucket, use `python -m treewide scale sum -r {url}`")
         }
         _ => format!("`{TREEWIDE} --help` lists the commands"),
     };
@@ -285,5 +303,11 @@ mod tests {
     fn definitions_are_consistent() {
         Treewide::command().debug_assert();
         B3sum::command().debug_assert();
+        for (meant, words) in MEANT.iter().filter(|(meant, _)| !meant.starts_with('-')) {
+            let first = meant.split(' ').next().expect("a word");
+            assert!(Treewide::command().find_subcommand(first).is_some(), "{meant}");
+            let is_free = |word: &&str| Treewide::command().find_subcommand(word).is_none();
+            assert!(words.iter().all(|it| is_free(&it)), "{words:?}");
+        }
     }
 }

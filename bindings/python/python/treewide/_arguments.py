@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from os import PathLike
 from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
 
@@ -24,7 +25,9 @@ __all__ = [
     "size_of",
 ]
 
-_UNITS = {"": 0, "B": 0, "K": 10, "KIB": 10, "M": 20, "MIB": 20, "G": 30, "GIB": 30, "T": 40, "TIB": 40}
+_UNITS = {"": 1, "B": 1}
+for _power, _letter in enumerate("KMGT", 1):
+    _UNITS |= {_letter: 1024**_power, f"{_letter}IB": 1024**_power, f"{_letter}B": 1000**_power}
 
 
 class _Array(Protocol):
@@ -70,13 +73,13 @@ Evidence: TypeAlias = Literal["read", "metadata", "attested", "claimed"]
 
 
 def size_of(size: int | str) -> int:
-    """Return a number of bytes, also of text such as `16K`, `1M` or `2GiB`. Raises `ValueError` that names the text."""
+    """Return a number of bytes, also of text such as `16K`, `1.5M` or `2TB`. Raises `ValueError` that names the text."""
     if not isinstance(size, str):
         return size
-    found = re.fullmatch(r"(\d+)([A-Za-z]*)", size, re.ASCII)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", size.strip(), re.ASCII)
     if found is None or found[2].upper() not in _UNITS:
-        raise ValueError(f"{size!r} is not a size: pass a number of bytes, with K, M, G or T for powers of 1,024")
-    return int(found[1]) << _UNITS[found[2].upper()]
+        raise ValueError(f"{size!r} is not a size: pass a number of bytes, with K, M, G or T for powers of 1,024, or KB to TB of 1,000")
+    return int(Fraction(found[1]) * _UNITS[found[2].upper()])
 
 
 def expected_bytes(expected: Bytes | str) -> bytes:

@@ -14,7 +14,9 @@ fn what_makes_no_sense_is_refused() {
         ("--check SUMS", "options come after the command: treewide check SUMS\n"),
         ("-l 64 sum a", "tip: options come after the command"),
         ("nothing", "there is no file and no command 'nothing'"),
-        ("verfy a", "tip: there is a command verify\n"),
+        ("verfy a", "tip: `treewide --help` lists the commands\n"),
+        ("audit a", "tip: use `treewide verify`\n"),
+        ("s3://bucket/", "tip: for a bucket, use `python -m treewide scale sum -r s3://bucket/`\n"),
         ("scale sum", "python -m treewide scale"),
         ("sum --ignore a", "unexpected argument '--ignore' found\n\nUsage"),
         ("sum --no-such-flag", "--no-such-flag"),
@@ -163,8 +165,8 @@ fn explain_shows_kernel_lanes_and_passes() {
     for length in ["99999999T", "18446744073709551616"] {
         folder.treewide(&format!("explain {length}")).run().fails(2, &["more than 2^64 - 1"]);
     }
-    for length in ["1.5K", "K", "0x10", "1_000", "+5"] {
+    for length in ["1.K", "K", "0x10", "1_000", "+5"] {
         let ended = folder.treewide(&format!("explain {length}")).run();
-        ended.fails(2, &[length, "not a whole number of bytes"]);
+        ended.fails(2, &[length, "not a number of bytes"]);
     }
 }
