@@ -42,7 +42,7 @@ create_exception!(
     "A manifest that cannot be used: it is damaged, or not the one that was expected."
 );
 
-record! { "treewide.manifest", Finding: Record { path, verdict, r#type, other, detail, evidence, ranges } }
+record! { "treewide.manifest", Finding: Record { path, verdict, r#type, other, detail, evidence, until, as_then, ranges } }
 
 record! {
     "treewide.manifest",
@@ -119,7 +119,7 @@ pub(crate) fn failed(py: Python<'_>, error: Error) -> PyErr {
 /// A path and the verdict on it.
 fn finding(py: Python<'_>, it: treewide_manifest::Finding) -> PyResult<Py<PyAny>> {
     let text = it.located.as_ref().map(Located::to_string);
-    let detail = [Some(it.verdict.detail()), text].into_iter().flatten();
+    let detail = [Some(it.detail()), text].into_iter().flatten();
     let detail: Vec<_> = detail.filter(|it| !it.is_empty()).collect();
     let ranges = match it.located {
         Some(Located::Bytes(bad)) => {
@@ -138,6 +138,8 @@ fn finding(py: Python<'_>, it: treewide_manifest::Finding) -> PyResult<Py<PyAny>
             other: other,
             detail: detail.join("; "),
             evidence: it.evidence.map(Evidence::word),
+            until: it.then.as_ref().map(|it| &it.until),
+            as_then: it.then.as_ref().map(|it| it.as_then),
             ranges: ranges,
         }
     );

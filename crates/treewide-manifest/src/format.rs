@@ -13,5 +13,5 @@ pub(crate) mod rules;
 pub mod statement;
 pub mod sums;
 pub mod trust;
-mod usual;
+pub(crate) mod usual;
 pub mod xattrs;

@@ -2,10 +2,10 @@
 
 pub(crate) mod against;
 pub(crate) mod diff;
+mod earlier;
 pub(crate) mod guard;
 pub(crate) mod join;
 mod judge;
-mod known;
 mod moves;
 mod read;
 mod resume;

@@ -268,7 +268,7 @@ impl History {
             assert_eq!(self.files(), before, "{}", context(self));
             return;
         }
-        let reads_all = full || accepts || scrubs;
+        let reads_all = full || accepts && self.is_damaged || scrubs;
         self.check_findings(&findings, &report, reads_all, context);
         self.follow(&findings);
         self.is_damaged = false;

@@ -96,7 +96,7 @@ fn renamed_rot_is_recorded_where_it_is_accepted() {
     fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
     let accepts = Update::new().accept_rot(Globs::new(&["y/f"]).unwrap());
     let said = tree.update_with(accepts, Box::new(AllIsOld));
-    assert_eq!((said.report.files_kept, said.report.count(Class::Suspect)), (0, 1));
+    assert_eq!((said.report.files_kept, said.report.count(Class::Accepted)), (0, 1));
     assert!(tree.verify().is_fine());
 }
 

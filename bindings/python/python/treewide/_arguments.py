@@ -55,6 +55,7 @@ Verdict: TypeAlias = Literal[
     "changed",
     "rot",
     "suspect",
+    "accepted",
     "replaced-type",
     "moved",
     "renamed",

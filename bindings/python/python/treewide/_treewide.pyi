@@ -665,6 +665,10 @@ class Finding:
     detail: str
     #: How it is known. `None` where nothing is.
     evidence: Evidence | None
+    #: When the manifest had this path last, or this content, if its past has it: the time of a run, such as "2026-11-26T02:00:03Z".
+    until: str | None
+    #: Whether it is as it was then. `None` if the past has nothing of it.
+    as_then: bool | None
     #: The bytes that are not as recorded, if `outboards` say which: the first 100 ranges.
     ranges: tuple[Damage, ...] | None
 

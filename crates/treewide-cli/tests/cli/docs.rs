@@ -251,22 +251,21 @@ fn help_is_complete() {
     }
 }
 
-/// The jobs in `docs/manifests.md`: what systemd and Python's parser of property lists say of them.
+/// The jobs in `docs/photos.md`: what systemd says of them.
 #[test]
-fn jobs_of_manifests_have_the_right_form() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manifests.md");
+fn jobs_for_each_night_have_the_right_form() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/photos.md");
     let page = std::fs::read_to_string(page).unwrap();
     let blocks = |kind: &str| -> Vec<String> {
         let begin = format!("```{kind}\n");
         page.split(&begin).skip(1).map(|it| it.split("```").next().unwrap().to_owned()).collect()
     };
-    let (units, lists) = (blocks("ini"), blocks("xml"));
-    assert_eq!((units.len(), lists.len()), (2, 1));
+    let units = blocks("ini");
+    assert_eq!(units.len(), 2);
     let folder = Folder::new();
     folder.write("scrub-photos.service", units[0].replace("/usr/local/bin/treewide", TREEWIDE));
     folder.write("scrub-photos.timer", &units[1]);
     folder.write("mail-me@.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
-    folder.write("photos.scrub.plist", &lists[0]);
     match find_program("systemd-analyze") {
         Some(program) => {
             let units = ["scrub-photos.service", "scrub-photos.timer"].map(|it| folder.join(it));
@@ -274,12 +273,5 @@ fn jobs_of_manifests_have_the_right_form() {
             assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
         }
         None => skip("units of systemd", "there is no systemd-analyze"),
-    }
-    match find_program("python3") {
-        Some(program) => {
-            let code = "import plistlib; print(plistlib.load(open('photos.scrub.plist', 'rb'))['ProgramArguments'][1])";
-            folder.program(program).args(["-c", code]).run().succeeds_with("scrub\n");
-        }
-        None => skip("a property list", "there is no python3"),
     }
 }

@@ -174,7 +174,7 @@ fn update_names_what_it_had_nothing_to_accept_of() {
     let case = Case::new();
     case.flip("f1");
     let said = case.run("update --accept-rot zzz --accept-rot f* p.b3 t");
-    said.is_code(0).prints("SUSPECT  f1");
+    said.is_code(0).prints("ACCEPTED f1");
     assert!(
         said.0.stderr.contains("--accept-rot zzz: no file that is ROT or SUSPECT has such a name")
     );
@@ -340,7 +340,7 @@ fn other_content_with_the_same_mtime_is_suspect_whatever_else_moved() {
         let json = case.run("verify --json p.b3 t");
         json.is_code(1).prints("\"verdict\":\"suspect\"").prints("\"evidence\":\"read\"");
         // With its second name, if it has one.
-        case.run("update --accept-rot f1* p.b3 t").is_code(0).prints("SUSPECT  f1");
+        case.run("update --accept-rot f1* p.b3 t").is_code(0).prints("ACCEPTED f1");
         case.run("verify p.b3 t").is_code(0);
     }
     // An edit moves mtime.

@@ -383,6 +383,7 @@ impl Reader {
 
     /// Reads a list as any program wrote it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        is_not_beside_a_list(path)?;
         is_blake3_by_name(path)?;
         Self::of(path, Lines::open(path), true)
     }

@@ -76,17 +76,6 @@ pub(crate) fn relative<'a>(path: &'a Path, root: &Path) -> Cow<'a, [u8]> {
     Cow::Borrowed(rest)
 }
 
-/// As [`relative`], from a path that is not needed any more.
-pub(crate) fn into_relative(path: PathBuf, root: &Path) -> Vec<u8> {
-    let start = match relative(&path, root) {
-        Cow::Owned(name) => return name,
-        Cow::Borrowed(name) => path.as_os_str().len() - name.len(),
-    };
-    let mut name = path.into_os_string().into_encoded_bytes();
-    name.drain(..start);
-    name
-}
-
 fn is_separator(byte: u8) -> bool {
     byte == b'/' || cfg!(windows) && byte == b'\\'
 }

@@ -40,7 +40,7 @@ pub(crate) fn part_of(path: &Path) -> Option<(&'static str, Option<PathBuf>)> {
     Some((what, list.filter(|it| !it.is_empty()).map(PathBuf::from)))
 }
 
-/// What is wrong with a path that is to be a list, if such a part is there.
+/// The error about such a part where a list is expected.
 pub fn not_a_list(path: &Path) -> Option<String> {
     Some(match part_of(path)? {
         (what, Some(list)) => format!("is the {what} of {0}; name {0}", shown(&list)),

@@ -21,14 +21,16 @@ use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{Facts, Record, What};
 use crate::format::regular::{self, PAST};
 use crate::format::rules::Rules;
+use crate::format::usual::Usual;
 use crate::format::xattrs::changes;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
-use treewide::Hasher;
+use treewide::{Hasher, OUT_LEN};
 use treewide_files::Replacement;
+use treewide_files::digest::unhex;
 use treewide_files::list::{MAX_LINE, read_line};
 
 /// The version that is written, and the only one that is read.
@@ -131,6 +133,7 @@ pub(crate) struct Past {
     pieces: Option<Vec<Piece>>,
     /// The check of the last section that proves itself.
     last: Option<String>,
+    lines: Option<Lines>,
     /// Why a part of it does not count.
     damage: Option<String>,
     /// A remark that is not an error.
@@ -166,6 +169,7 @@ impl Past {
             rules: old.map(Manifest::rules).unwrap_or_default(),
             len: None,
             pieces: None,
+            lines: None,
             last: None,
             damage: None,
             note: None,
@@ -208,7 +212,7 @@ impl Past {
         Ok(past)
     }
 
-    /// The past of a manifest that is only read, if there is one, or should be. A file of someone's own is none.
+    /// The past of a manifest that is only read, if there is one, or should be. A file of someone's own is passed over.
     pub(crate) fn of(manifest: &Manifest) -> Result<Option<Self>, Error> {
         let list = manifest.list().path();
         let is_bound = matches!(manifest.index(), Index::Bound(ends) if ends.1.past.is_some());
@@ -248,6 +252,39 @@ impl Past {
         self.damage = wrong.or(self.damage.take());
         self.pieces = Some(pieces);
         Ok(())
+    }
+
+    /// Whether there is a file.
+    pub(crate) fn is_there(&self) -> bool {
+        self.len.is_some()
+    }
+
+    /// All records of sections that prove themselves, the oldest first, and where they are.
+    pub(crate) fn records(&mut self, each: &mut dyn FnMut(u64, Record)) -> Result<(), Error> {
+        self.read_once()?;
+        let failed = |error| Error::read(&self.path, error);
+        let (mut line, mut parse) = (Vec::new(), Parse::default());
+        for piece in self.pieces.iter().flatten().filter(|it| it.section.is_some()) {
+            let lines = self.lines.get_or_insert(Lines::open(&self.path).map_err(failed)?);
+            let mut at = piece.start;
+            while at < piece.stop && lines.read(at, &mut line).map_err(failed)? {
+                if let Some(record) = parse.record(&line) {
+                    each(at, record);
+                }
+                at += line.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// The record at this place, and when the manifest had it last.
+    pub(crate) fn record_at(&mut self, place: u64) -> Result<Option<(Record, String)>, Error> {
+        let (Some(lines), mut line) = (&mut self.lines, Vec::new()) else { return Ok(None) };
+        lines.read(place, &mut line).map_err(|error| Error::read(&self.path, error))?;
+        let pieces = self.pieces.as_deref().unwrap_or_default();
+        let piece = pieces.get(pieces.partition_point(|it| it.stop <= place));
+        let run = piece.and_then(|it| Some(it.section.as_ref()?.header.run.clone()));
+        Ok(Parse::default().record(&line).zip(run))
     }
 
     fn read_once(&mut self) -> Result<(), Error> {
@@ -434,6 +471,62 @@ impl Section {
 
     fn from(&self) -> Option<&String> {
         self.header.from.as_ref().and_then(Option::as_ref)
+    }
+}
+
+/// Reads lines at any place, which are mostly next to each other.
+#[derive(Debug)]
+struct Lines {
+    from: BufReader<File>,
+    at: u64,
+}
+
+impl Lines {
+    fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { from: BufReader::with_capacity(64 << 10, regular::open(path)?), at: 0 })
+    }
+
+    /// Whether there is one.
+    fn read(&mut self, place: u64, line: &mut Vec<u8>) -> io::Result<bool> {
+        self.from.seek_relative(place as i64 - self.at as i64)?;
+        read_line(&mut self.from, line)?;
+        self.at = place + line.len() as u64;
+        Ok(!line.is_empty())
+    }
+}
+
+/// Parses lines of records.
+#[derive(Default)]
+struct Parse {
+    usual: Usual,
+    spare: Vec<u8>,
+}
+
+impl Parse {
+    /// `None` of another line.
+    fn record(&mut self, line: &[u8]) -> Option<Record> {
+        line.starts_with(b"{\"path\":").then(|| self.usual(line))?.or_else(|| {
+            let indexed = index::parse(line).ok()?;
+            Some(indexed.record)
+        })
+    }
+
+    /// Parses it quickly, without the keys that the index does not have. No name has a quotation mark that is not escaped.
+    fn usual(&mut self, line: &[u8]) -> Option<Record> {
+        let key = b"\",\"type\":\"file\",\"digest\":\"";
+        let at = line.windows(key.len()).position(|it| it == key)? + key.len();
+        let (digest, rest) = line[at..].split_at_checked(2 * OUT_LEN)?;
+        let rest = rest.strip_prefix(b"\"")?;
+        let rest = rest.strip_suffix(b",\"gone\":true}\n").or_else(|| rest.strip_suffix(b"}\n"))?;
+        self.spare.clear();
+        for part in [&line[..at - b",\"digest\":\"".len()], rest, b"}\n"] {
+            self.spare.extend_from_slice(part);
+        }
+        let mut record = self.usual.parse(&self.spare)?;
+        if let What::File(file) = &mut record.what {
+            file.digest = unhex(digest)?.try_into().ok()?;
+        }
+        Some(record)
     }
 }
 

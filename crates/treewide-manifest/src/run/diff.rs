@@ -5,9 +5,9 @@ use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{Facts, FileRecord, Record, What};
 use crate::format::xattrs::{self, Xattrs};
+use crate::run::earlier::Earlier;
 use crate::run::judge::{Judge, other_content};
-use crate::run::known::Known;
-use crate::run::verdict::{Change, Finding, Report, Verdict};
+use crate::run::verdict::{Change, Evidence, Finding, Report, Verdict};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use treewide_files::Cancel;
@@ -33,7 +33,7 @@ pub fn diff(
             judge.report.damage = Some(cause.clone());
         }
     }
-    let mut known = Known::new(both_have_facts.then_some(old));
+    let mut earlier = Earlier::new(both_have_facts.then_some(old), false);
     let mut count = 0_u64;
     loop {
         if count.is_multiple_of(1024) && cancel.is_cancelled() {
@@ -50,9 +50,8 @@ pub fn diff(
             Ordering::Equal => {
                 let (old, new) = (was.take(), is.take());
                 let mut verdict = both(old, new, xattrs);
-                if let Verdict::Changed(Change::Content { .. }) = verdict
-                    && inode(old) != inode(new)
-                    && let Some(other) = of_another(&mut known, new, &mut judge)?
+                if let Verdict::Changed(Change::Content { untimed: false }) = verdict
+                    && let Some(other) = of_another(&mut earlier, new, Some(old), &mut judge)?
                 {
                     verdict = other;
                 }
@@ -65,9 +64,11 @@ pub fn diff(
             }
             Ordering::Greater => {
                 let new = is.take();
-                if let Some(verdict) = of_another(&mut known, new, &mut judge)? {
+                if let Some(verdict) = of_another(&mut earlier, new, None, &mut judge)? {
                     judge.record(new, verdict);
-                } else if let Some(finding) = judge.moves.new_path(new.clone(), true) {
+                } else if let Some(finding) =
+                    judge.moves.new_path(new.clone(), Some(Evidence::Claimed), None)
+                {
                     judge.tell(finding);
                 }
             }
@@ -123,21 +124,16 @@ pub(crate) fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
     other_content(facts, is_as_long, was.moved_to(&is))
 }
 
-pub(crate) fn inode(record: &Record) -> Option<u64> {
-    let What::File(FileRecord { facts: Some(facts), .. }) = &record.what else { return None };
-    facts.seen()?.inode
-}
-
 /// The verdict on a file that has the numbers of another name.
 fn of_another(
-    known: &mut Known<'_>,
+    earlier: &mut Earlier,
     new: &Record,
+    was: Option<&Record>,
     judge: &mut Judge<'_>,
 ) -> Result<Option<Verdict>, Error> {
-    Ok(known.of_record(new)?.map(|(verdict, from)| {
-        judge.moves.doubted(&from.name);
-        verdict
-    }))
+    let verdict = earlier.judge_record(new, was)?;
+    verdict.iter().filter_map(Verdict::from).for_each(|it| judge.moves.doubted(it));
+    Ok(verdict)
 }
 
 struct Side {

@@ -15,13 +15,16 @@ use crate::format::trust::{Moment, Moments};
 use crate::format::xattrs::Xattrs;
 use crate::keep::outboards::Outboards;
 use crate::run::against::Against;
+use crate::run::earlier::Earlier;
 use crate::run::scrub::Picked;
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Entry, Scan, Scanned, Seen, There};
 use crate::tree::xattrs;
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use treewide_digests::{Algorithm, Wanted};
 use treewide_files::digest::Extent;
@@ -42,6 +45,8 @@ pub(crate) struct About {
 pub(crate) enum Note {
     /// A file whose key is as recorded.
     Unread(Record),
+    /// A file that has the key of an earlier record of its name.
+    Back(Box<Back>),
     /// Both are there, and at least one is not a file.
     Other(Box<(Record, Entry)>),
     /// It is recorded, and the walk has not found it. What is at its name.
@@ -66,11 +71,22 @@ impl Note {
         match self {
             Self::Unread(record) | Self::Gone(record, _) | Self::Below(record, _) => Some(record),
             Self::Other(both) => Some(&both.0),
+            Self::Back(back) => back.was.as_ref(),
             Self::Failed(record, ..) => record.as_ref(),
             Self::Resumed(it) => it.task.about.record.as_deref(),
             Self::New(_) | Self::Damaged(_) | Self::Broken(_) => None,
         }
     }
+}
+
+/// A file that has the key of an earlier record of its name.
+pub(crate) struct Back {
+    /// That record.
+    pub(crate) record: Record,
+    /// When the manifest had it last.
+    pub(crate) until: String,
+    /// What is recorded of the path now.
+    pub(crate) was: Option<Record>,
 }
 
 /// A file that a run before this one has read.
@@ -106,6 +122,8 @@ pub(crate) struct Policy {
     /// Such digests are not taken over from an index that may be damaged, as no list shows whether they are.
     pub(crate) forgets_also: bool,
     pub(crate) seen: Arc<Seen>,
+    /// What was recorded before.
+    pub(crate) earlier: Rc<RefCell<Earlier>>,
 }
 
 /// A walk, by this thread or by another one.
@@ -305,20 +323,17 @@ impl Join {
         let There::File(identity) = entry.what else {
             return Item::Note(Note::Other(Box::new((record, entry))));
         };
+        let is_as_recorded = self.is_as_recorded(&record, &entry);
         match &record.what {
-            What::File(file) => {
-                if self.policy.trusts
-                    && !self.policy.picked.has(file, &record.name)
-                    && !self.policy.reads.cover(&record.name, false)
-                    && self.is_unchanged(file, &entry)
-                    && self.has_xattrs(&record, &entry)
-                    && self.has_outboard(file)
-                {
-                    return Item::Note(Note::Unread(record));
-                }
+            What::File(file) if is_as_recorded && !self.policy.picked.has(file, &record.name) => {
+                return Item::Note(Note::Unread(record));
             }
+            What::File(_) => {}
             _ if self.policy.hashes_new => {}
             _ => return Item::Note(Note::Other(Box::new((record, entry)))),
+        }
+        if !is_as_recorded && let Some(back) = self.back(&entry) {
+            return Self::is_back(back, Some(record));
         }
         let name = record.name.clone();
         self.task(entry.path, identity, &name, Some(record))
@@ -333,6 +348,30 @@ impl Join {
         }
         let others = also::ordered(also.iter().copied().chain(listed));
         Some([Algorithm::BLAKE3].into_iter().chain(others).collect())
+    }
+
+    /// Whether a file need not be read, as it is as this record says.
+    fn is_as_recorded(&self, record: &Record, entry: &Entry) -> bool {
+        let What::File(file) = &record.what else { return false };
+        self.policy.trusts
+            && !self.policy.reads.cover(&record.name, false)
+            && self.is_unchanged(file, entry)
+            && self.has_xattrs(record, entry)
+            && self.has_outboard(file)
+    }
+
+    /// The newest record of the past that the file is as.
+    fn back(&self, entry: &Entry) -> Option<Result<(Record, String), Error>> {
+        let mut earlier =
+            self.policy.earlier.try_borrow_mut().ok().filter(|_| self.policy.trusts)?;
+        earlier.back(entry.name(), |it| self.is_as_recorded(it, entry)).transpose()
+    }
+
+    fn is_back(back: Result<(Record, String), Error>, was: Option<Record>) -> Item<About, Note> {
+        Item::Note(match back {
+            Ok((record, until)) => Note::Back(Box::new(Back { record, until, was })),
+            Err(error) => Note::Broken(error),
+        })
     }
 
     fn has_outboard(&self, file: &FileRecord) -> bool {
@@ -366,6 +405,11 @@ impl Join {
     }
 
     fn only_found(&mut self, mut entry: Entry) -> Item<About, Note> {
+        if matches!(entry.what, There::File(_))
+            && let Some(back) = self.back(&entry)
+        {
+            return Self::is_back(back, None);
+        }
         match entry.what {
             There::File(identity) if self.policy.hashes_new => {
                 let name = entry.name().to_owned();
@@ -429,6 +473,7 @@ impl Source for Join {
         match item {
             Item::File(task) => task.about.record.as_deref().map_or(0, of_record),
             Item::Note(Note::Unread(record) | Note::Gone(record, _)) => of_record(record),
+            Item::Note(Note::Back(back)) => of_record(&back.record),
             Item::Note(Note::Other(both)) => of_record(&both.0) + both.1.path.as_os_str().len(),
             Item::Note(Note::New(entry)) => entry.path.as_os_str().len(),
             Item::Note(_) => 0,

@@ -6,10 +6,10 @@ use crate::format::rules::Rules;
 use crate::format::xattrs::{Xattr, Xattrs, changes};
 use crate::keep::located::{Differs, Located};
 use crate::keep::outboards::Outboards;
-use crate::run::join::{About, Join};
+use crate::run::join::{About, Back, Join};
 use crate::run::moves::{Moves, about, finding};
 use crate::run::read::Read;
-use crate::run::verdict::{Change, Evidence, Finding, Report, Verdict};
+use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict};
 use crate::tree::scan::{Entry, There};
 use crate::tree::xattrs;
 use std::io::Seek;
@@ -62,13 +62,36 @@ impl<'a> Judge<'a> {
 
     /// A file that was not read, as its key is as recorded.
     pub(crate) fn unread(&mut self, record: Record) {
+        self.count_unread(&record);
+        self.last_of(record, Verdict::Same, Some(Evidence::Metadata), (None, None));
+    }
+
+    fn count_unread(&mut self, record: &Record) {
         let bytes = match &record.what {
             What::File(FileRecord { facts: Some(facts), .. }) => facts.bytes,
             _ => 0,
         };
         self.report.files_unread += 1;
         self.report.bytes_unread = self.report.bytes_unread.saturating_add(bytes);
-        self.last_of(record, Verdict::Same, Some(Evidence::Metadata), None);
+    }
+
+    /// A file that has the key of an earlier record and was not read, in the place of another record if there is one.
+    pub(crate) fn back(&mut self, back: &Back) {
+        self.count_unread(&back.record);
+        let evidence = Some(Evidence::Metadata);
+        let is_back = back.was.is_none();
+        let then = Some(Then { until: back.until.clone(), as_then: true, is_back });
+        let verdict = match back.was.as_ref().map(Record::kind) {
+            None => {
+                if let Some(finding) = self.moves.new_path(back.record.clone(), evidence, then) {
+                    self.tell(finding);
+                }
+                return;
+            }
+            Some(Type::File) => Verdict::Changed(Change::Content { untimed: false }),
+            Some(was) => Verdict::ReplacedType { was },
+        };
+        self.last_of(back.record.clone(), verdict, evidence, (None, then));
     }
 
     /// As [`record`](Self::record), of a record that is not needed any more, with the bytes that differ.
@@ -77,10 +100,10 @@ impl<'a> Judge<'a> {
         record: Record,
         verdict: Verdict,
         evidence: Option<Evidence>,
-        located: Option<Located>,
+        (located, then): (Option<Located>, Option<Then>),
     ) {
         let kind = record.kind();
-        self.tell(Finding { name: record.into_bare(), kind, verdict, evidence, located });
+        self.tell(Finding { name: record.into_bare(), kind, verdict, evidence, located, then });
     }
 
     /// What came of hashing a file; it is hashed again if it changed at the same time.

@@ -4,10 +4,10 @@
 
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, Type, What};
-use crate::run::verdict::{Evidence, Finding, Verdict};
+use crate::run::earlier::letters;
+use crate::run::verdict::{Evidence, Finding, Then, Verdict};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use treewide::OUT_LEN;
-use unicode_normalization::UnicodeNormalization;
 
 /// Paths that are held, at most.
 const HELD: usize = 1 << 20;
@@ -28,10 +28,11 @@ pub(crate) struct Moves {
 #[derive(Debug)]
 pub(crate) struct New {
     pub(crate) record: Record,
-    /// Whether the digest in the record is that of its content.
-    pub(crate) is_hashed: bool,
+    /// How it is known that the digest in the record is that of its content; `None` if it is not.
+    pub(crate) evidence: Option<Evidence>,
     /// The verdict, if it is known before the end.
     pub(crate) told: Option<Verdict>,
+    pub(crate) then: Option<Then>,
 }
 
 fn file(record: &Record) -> Option<&FileRecord> {
@@ -52,11 +53,16 @@ impl Moves {
     }
 
     /// A path that is new.
-    pub(crate) fn new_path(&mut self, record: Record, is_hashed: bool) -> Option<Finding> {
+    pub(crate) fn new_path(
+        &mut self,
+        record: Record,
+        evidence: Option<Evidence>,
+        then: Option<Then>,
+    ) -> Option<Finding> {
         if self.new.len() >= HELD {
-            return Some(finding(&record, Verdict::Added));
+            return Some(Finding { then, ..finding(&record, Verdict::Added) });
         }
-        self.new.push(New { record, is_hashed, told: None });
+        self.new.push(New { record, evidence, told: None, then });
         None
     }
 
@@ -74,7 +80,7 @@ impl Moves {
 
     /// Old and new names of the files in whose place there is something else, and whose content is there, such as files that became links.
     pub(crate) fn lost_and_found(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let new = self.new.iter().filter(|it| it.is_hashed);
+        let new = self.new.iter().filter(|it| it.evidence.is_some());
         let mut new: HashMap<_, Vec<_>> =
             new.fold(HashMap::new(), |mut all: HashMap<_, Vec<_>>, it| {
                 if let Some(file) = file(&it.record) {
@@ -124,7 +130,7 @@ impl Moves {
         }
         let matters = |new: &New| {
             let len = file(&new.record).and_then(|it| it.facts.as_ref()).map(|it| it.bytes);
-            !new.is_hashed
+            new.evidence.is_none()
                 && file(&new.record).is_some()
                 && len.is_none_or(|len| len > 0 && any || lengths.contains(&len))
         };
@@ -137,14 +143,19 @@ impl Moves {
     }
 
     /// The digest of a new file, and the verdict if it is known by that.
-    pub(crate) fn hashed(&mut self, place: usize, digest: [u8; OUT_LEN], told: Option<Verdict>) {
+    pub(crate) fn hashed(
+        &mut self,
+        place: usize,
+        digest: [u8; OUT_LEN],
+        (told, then): (Option<Verdict>, Option<Then>),
+    ) {
         if let Some(from) = told.as_ref().and_then(Verdict::from) {
             self.doubted.insert(from.to_vec());
         }
         let new = &mut self.new[place];
-        new.told = told;
+        (new.told, new.then) = (told, then);
         if let What::File(file) = &mut new.record.what {
-            (file.digest, new.is_hashed) = (digest, true);
+            (file.digest, new.evidence) = (digest, Some(Evidence::Read));
         }
     }
 
@@ -165,9 +176,12 @@ impl Moves {
         let Pairs { of_new, gone, mut findings } = pairs;
         for (new, told) in self.new.iter().zip(of_new) {
             let mut found = finding(&new.record, told.unwrap_or(Verdict::Added));
-            if new.is_hashed && found.kind == Type::File {
-                found.evidence = Some(Evidence::Read);
+            if found.kind == Type::File {
+                found.evidence = new.evidence.or(found.evidence);
             }
+            // What was moved here did not come back.
+            let is_here = found.verdict == Verdict::Added || found.verdict.is_doubtful();
+            found.then = new.then.clone().filter(|_| is_here);
             findings.push(found);
         }
         for (record, told) in self.gone.iter().zip(gone) {
@@ -186,18 +200,12 @@ impl Moves {
 
     /// Names that are equal in another Unicode form, with the same content.
     fn same_letters(&self, pairs: &mut Pairs) {
-        let normal = |name: &[u8]| match name.is_ascii() {
-            true => None,
-            false => str::from_utf8(name).ok().map(|text| text.nfc().collect::<String>()),
-        };
-        let mut by_letters: HashMap<String, Vec<usize>> = HashMap::new();
-        for (at, record) in self.gone.iter().enumerate() {
-            if let Some(letters) = normal(&record.name) {
-                by_letters.entry(letters).or_default().push(at);
-            }
+        let mut by_letters: HashMap<_, Vec<usize>> = HashMap::new();
+        for (at, record) in self.gone.iter().enumerate().filter(|it| !it.1.name.is_ascii()) {
+            by_letters.entry(letters(&record.name)).or_default().push(at);
         }
         for (at, new) in self.new.iter().enumerate().filter(|(_, new)| new.told.is_none()) {
-            let Some(same) = normal(&new.record.name).and_then(|it| by_letters.get(&it)) else {
+            let Some(same) = by_letters.get(&letters(&new.record.name)) else {
                 continue;
             };
             let fits =
@@ -220,7 +228,8 @@ impl Moves {
             }
         }
         for (at, new) in self.new.iter().enumerate() {
-            if let (None, true, Some(file)) = (&pairs.of_new[at], new.is_hashed, file(&new.record))
+            if let (None, true, Some(file)) =
+                (&pairs.of_new[at], new.evidence.is_some(), file(&new.record))
                 && let Some(content) = contents.get_mut(&file.digest)
             {
                 content.1.push(at);
@@ -248,7 +257,7 @@ impl Moves {
         }
         for (at, new) in self.new.iter().enumerate() {
             if pairs.of_new[at].is_none()
-                && new.is_hashed
+                && new.evidence.is_some()
                 && let Some((bytes, key)) = seen(&new.record)
                 && let Some(&gone) = key.inode.and_then(|inode| by_inode.get(&(bytes, inode)))
                 && let Some((_, was)) = seen(&self.gone[gone])
@@ -317,7 +326,7 @@ enum Gone {
 /// Whether a path that is gone was what is new now.
 fn is_same(gone: &Record, new: &New) -> bool {
     match (&gone.what, &new.record.what) {
-        (What::File(was), What::File(is)) => new.is_hashed && was.digest == is.digest,
+        (What::File(was), What::File(is)) => new.evidence.is_some() && was.digest == is.digest,
         (What::Directory(_), What::Directory(_)) => true,
         (was, is) => was == is,
     }
@@ -331,7 +340,7 @@ pub(crate) fn finding(record: &Record, verdict: Verdict) -> Finding {
 pub(crate) fn about(name: &[u8], kind: Type, verdict: Verdict) -> Finding {
     let bare = if kind == Type::Directory { name.strip_suffix(b"/").unwrap_or(name) } else { name };
     let evidence = verdict.evidence();
-    Finding { name: bare.to_vec(), kind, verdict, evidence, located: None }
+    Finding { name: bare.to_vec(), kind, verdict, evidence, located: None, then: None }
 }
 
 #[cfg(test)]
@@ -349,7 +358,7 @@ mod tests {
             assert!(moves.gone(record(name, content)).is_none());
         }
         for (name, content) in new {
-            assert!(moves.new_path(record(name, content), true).is_none());
+            assert!(moves.new_path(record(name, content), Some(Evidence::Read), None).is_none());
         }
         moves
             .finish()
@@ -398,7 +407,7 @@ mod tests {
     fn replaced_types_are_told_once() {
         let mut moves = Moves::default();
         moves.replaced(b"a");
-        moves.new_path(record("a", "1"), true);
+        moves.new_path(record("a", "1"), Some(Evidence::Read), None);
         assert_eq!(moves.finish(), []);
     }
 }

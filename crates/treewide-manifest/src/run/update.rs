@@ -21,19 +21,21 @@ use crate::keep::outboards::{Making, Outboards, Written};
 use crate::keep::past::{Additions, past_path};
 use crate::keep::places::Places;
 use crate::run::against::{Against, Compared};
+use crate::run::earlier::{Earlier, Judged};
 use crate::run::guard::{Guard, Limit};
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::Judge;
-use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
 use crate::run::read::Read;
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
-use crate::run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
+use crate::run::verdict::{Change, Class, Evidence, Finding, Report, Then, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan};
+use std::cell::RefCell;
 use std::fs::File;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use treewide_digests::Algorithm;
 use treewide_files::digest::Extent;
@@ -202,8 +204,9 @@ impl Update {
         let mut own = Own::default();
         draft.own(&mut own);
         let seen = Arc::clone(&own.seen);
+        let earlier = Rc::new(RefCell::new(Earlier::new(old, true)));
         let source = self.source(
-            old.map(|it| (it, damage.is_some())),
+            (old, damage.is_some(), &earlier),
             dir,
             (&rules, &also),
             own,
@@ -214,7 +217,7 @@ impl Update {
         let mut judge = Judge::new(rules.clone(), compared, each);
         judge.report.damage = damage;
         let mut run =
-            Run::begin(self, (guard, additions), (&rules, &also), draft, &options, alone)?;
+            Run::begin(self, (guard, additions, earlier), (&rules, &also), draft, &options, alone)?;
         for event in options.run_with(source, alone) {
             run.event(event, &mut judge)?;
         }
@@ -248,15 +251,13 @@ impl Update {
     /// The old manifest, which may be damaged, and the tree, next to each other, without the files that an interrupted run has read.
     fn source(
         &self,
-        old: Option<(&Manifest, bool)>,
+        (old, is_damaged, earlier): (Option<&Manifest>, bool, &Rc<RefCell<Earlier>>),
         dir: &Path,
         (rules, also): (&Rules, &[Algorithm]),
         own: Own,
         moments: Box<dyn Moments>,
         taken: Option<Taken>,
     ) -> Result<Resuming, Error> {
-        let (old, is_damaged) = old.unzip();
-        let is_damaged = is_damaged == Some(true);
         let seen = Arc::clone(&own.seen);
         let scan = Scan::new(dir, rules, &Globs::default(), own)?;
         let picked = match (old, self.scrub) {
@@ -282,6 +283,7 @@ impl Update {
             against: self.against.clone(),
             forgets_also: is_damaged,
             seen,
+            earlier: Rc::clone(earlier),
         };
         let records = old.map(Manifest::records).transpose()?;
         let beneath = Beneath::new(dir, rules.follow);
@@ -294,7 +296,7 @@ impl Update {
 struct Run<'a> {
     update: &'a Update,
     guard: Guard<'a>,
-    known: Known<'a>,
+    earlier: Rc<RefCell<Earlier>>,
     /// Paths that the new manifest leaves out.
     excluded: Globs,
     /// Which accepted globs match something doubtful.
@@ -343,7 +345,7 @@ impl HashAlone for Alone<'_> {
 impl<'a> Run<'a> {
     fn begin(
         update: &'a Update,
-        (guard, additions): (Guard<'a>, Additions),
+        (guard, additions, earlier): (Guard<'a>, Additions, Rc<RefCell<Earlier>>),
         (rules, also): (&'a Rules, &'a [Algorithm]),
         mut draft: Draft,
         options: &'a Options,
@@ -351,7 +353,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         Ok(Self {
             update,
-            known: Known::new(guard.old),
+            earlier,
             excluded: Globs::new(&rules.exclude)?,
             accepts: vec![false; update.accept_rot.texts().len()],
             device: Stamp::at(guard.dir, true).map_or(0, |it| it.device),
@@ -459,16 +461,18 @@ impl<'a> Run<'a> {
         };
         let what = What::File(self.recorded(&read, moment));
         let Some(record) = record else {
-            let name = name::into_relative(task.path, self.guard.dir);
+            let path = task.path;
+            let name = name::relative(&path, self.guard.dir).into_owned();
             let mut new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
-            match self.of_another(&new.name, &read, judge)? {
-                Some((verdict, was)) => self.doubt(&mut new, verdict, was, judge),
-                None => {
-                    if read.bytes > 0 {
-                        self.guard.new_file(&new.name);
-                    }
-                    self.added(&new, judge);
+            let judged = self.earlier(&new.name, None, &path, &read)?;
+            self.new_file(&new.name, read.bytes);
+            match judged {
+                Judged::Doubt(verdict, was, then) => {
+                    let finding = Finding { then, ..about(&new.name, Type::File, verdict) };
+                    self.doubt(&mut new, finding, was, judge);
                 }
+                Judged::Then(then) => self.added(&new, Some(then), judge),
+                Judged::Nothing => self.added(&new, None, judge),
             }
             return self.write(&new);
         };
@@ -479,24 +483,17 @@ impl<'a> Run<'a> {
                 let verdict = judge.file(&was, &record.xattrs, &read);
                 let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }));
                 self.guard.found(&new.name, &was, !is_edited || verdict.is_doubtful());
-                if let Verdict::Changed(Change::Content { .. }) = verdict
-                    && !verdict.is_doubtful()
-                    && !read.stamp.as_ref().is_some_and(|it| has_inode(&was, it))
-                    && let Some((verdict, was)) = self.of_another(&new.name, &read, judge)?
-                {
-                    self.doubt(&mut new, verdict, was, judge);
-                    new.xattrs = read.xattrs;
-                    return self.write(&new);
-                }
-                if verdict.is_doubtful() && !self.accepts(&new.name) {
-                    // It is read each time, and found again, until it is accepted.
-                    let facts = was.facts.get_or_insert(Facts::of(read.bytes));
-                    let now = self.recorded(&read, moment).facts;
-                    facts.doubt(now.as_ref().and_then(Facts::seen), read.bytes);
-                    new.what = What::File(was.clone());
-                    judge.report.files_kept += 1;
-                }
                 let mut finding = about(&new.name, Type::File, verdict);
+                if is_edited && !finding.verdict.is_doubtful() {
+                    match self.earlier(&new.name, Some(&was), &task.path, &read)? {
+                        Judged::Doubt(verdict, judge, then) => {
+                            was = judge;
+                            finding = Finding { then, ..about(&new.name, Type::File, verdict) };
+                        }
+                        Judged::Then(then) => finding.then = Some(then),
+                        Judged::Nothing => {}
+                    }
+                }
                 if read.facts.is_some() {
                     // A run before this one has read it.
                     finding.evidence = finding.evidence.map(|_| Evidence::Metadata);
@@ -507,10 +504,12 @@ impl<'a> Run<'a> {
                     let (options, verdict) = (self.options, &finding.verdict);
                     finding.located =
                         Judge::located(outboards, options, place, &was, &read, verdict);
+                    self.doubt(&mut new, finding, was, judge);
+                } else {
+                    judge.tell(finding);
                 }
-                judge.tell(finding);
             }
-            What::Unknown(..) => self.added(&new, judge),
+            What::Unknown(..) => self.added(&new, None, judge),
             _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),
         }
         new.xattrs = read.xattrs;
@@ -536,7 +535,26 @@ impl<'a> Run<'a> {
         FileRecord { digest: read.digest, facts: Some(facts) }
     }
 
-    fn added(&mut self, record: &Record, judge: &mut Judge<'_>) {
+    /// What earlier records say of a file that was read.
+    fn earlier(
+        &self,
+        name: &[u8],
+        was: Option<&FileRecord>,
+        path: &Path,
+        read: &Read,
+    ) -> Result<Judged, Error> {
+        let Some(stamp) = &read.stamp else { return Ok(Judged::Nothing) };
+        self.earlier.borrow_mut().judge(name, was, (path, stamp), &read.digest)
+    }
+
+    /// A file that is not recorded.
+    fn new_file(&mut self, name: &[u8], bytes: u64) {
+        if bytes > 0 {
+            self.guard.new_file(name);
+        }
+    }
+
+    fn added(&mut self, record: &Record, then: Option<Then>, judge: &mut Judge<'_>) {
         match self.guard.old.map(Manifest::has_index) {
             // In a snapshot everything is new.
             None => judge.report.add(Class::Added),
@@ -545,7 +563,8 @@ impl<'a> Run<'a> {
                 judge.record(record, Verdict::Same);
             }
             Some(_) => {
-                if let Some(finding) = judge.moves.new_path(record.clone(), true) {
+                let evidence = Some(Evidence::Read);
+                if let Some(finding) = judge.moves.new_path(record.clone(), evidence, then) {
                     judge.tell(finding);
                 }
             }

@@ -21,12 +21,48 @@ pub struct Finding {
     pub evidence: Option<Evidence>,
     /// Which bytes of a file are not as recorded, if its content is not and there are [outboards](crate::Outboards).
     pub located: Option<Located>,
+    /// The record of the path in the [past](crate::past_path).
+    pub then: Option<Then>,
+}
+
+/// The record of a path in the past of a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Then {
+    /// When the manifest had it last: when a run began that dropped or replaced its record.
+    pub until: String,
+    /// Whether the file is as it was then.
+    pub as_then: bool,
+    /// Whether the manifest has no record of the path.
+    pub is_back: bool,
+}
+
+impl Then {
+    /// The day, for people.
+    fn day(&self) -> &str {
+        self.until.get(..10).unwrap_or(&self.until)
+    }
 }
 
 impl Finding {
     /// The path, relative to the root.
     pub fn path(&self) -> PathBuf {
         name::path(&self.name)
+    }
+
+    /// Details of the verdict. Empty if there are none.
+    pub fn detail(&self) -> String {
+        match (&self.verdict, &self.then) {
+            (verdict, None) | (verdict @ Verdict::Suspect { from: Some(_), .. }, _) => {
+                verdict.detail()
+            }
+            (Verdict::Rot { .. } | Verdict::Suspect { .. }, Some(then)) => {
+                format!("size and mtime are as they were until {}, the content is not", then.day())
+            }
+            (_, Some(then)) => {
+                let not = if then.as_then { "" } else { "not " };
+                format!("{not}as it was until {}", then.day())
+            }
+        }
     }
 }
 
@@ -80,6 +116,8 @@ pub enum Verdict {
         /// The recorded path that has its inode, mtime and size, if that is another one.
         from: Option<Vec<u8>>,
     },
+    /// Its content is not as recorded, which is in doubt, and someone accepts it: the new digest is recorded.
+    Accepted,
     /// Something else is in its place.
     ReplacedType {
         /// What was recorded.
@@ -161,6 +199,8 @@ pub enum Class {
     Rot,
     /// [`Verdict::Suspect`].
     Suspect,
+    /// [`Verdict::Accepted`].
+    Accepted,
     /// [`Verdict::ReplacedType`].
     ReplacedType,
     /// [`Verdict::Moved`].
@@ -183,12 +223,13 @@ pub enum Class {
 
 impl Class {
     /// All, in the order in which they are counted for people.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Same,
         Self::Touched,
         Self::Changed,
         Self::Rot,
         Self::Suspect,
+        Self::Accepted,
         Self::ReplacedType,
         Self::Moved,
         Self::Renamed,
@@ -208,6 +249,7 @@ impl Class {
             Self::Changed => "changed",
             Self::Rot => "rot",
             Self::Suspect => "suspect",
+            Self::Accepted => "accepted",
             Self::ReplacedType => "replaced-type",
             Self::Moved => "moved",
             Self::Renamed => "renamed",
@@ -240,6 +282,7 @@ impl Verdict {
             Self::Changed(_) => Class::Changed,
             Self::Rot { .. } => Class::Rot,
             Self::Suspect { .. } => Class::Suspect,
+            Self::Accepted => Class::Accepted,
             Self::ReplacedType { .. } => Class::ReplacedType,
             Self::Added => Class::Added,
             Self::Removed { .. } => Class::Removed,
@@ -303,9 +346,10 @@ impl Verdict {
                  another one may look like this"
                     .into()
             }
-            Self::Suspect { from: Some(from), .. } => {
-                let from = shown(from);
-                format!("size, mtime and inode are those of {from}, the content is not")
+            Self::Suspect { from: Some(from), moved } => {
+                let (from, inode) = (shown(from), !moved.contains(&"inode"));
+                let those = if inode { "size, mtime and inode" } else { "size and mtime" };
+                format!("{those} are those of {from}, the content is not")
             }
             Self::Suspect { moved, from: None } => {
                 let moved = moved.join(" and ");
@@ -332,6 +376,8 @@ pub struct Report {
     counts: [u64; Class::ALL.len()],
     /// Files that are as recorded, by the evidence for it.
     known_by: [u64; Evidence::ALL.len()],
+    /// Files that came back and are as they were, and others that came back.
+    pub back: (u64, u64),
     /// Files whose old digests the new manifest keeps, although their content differs.
     pub files_kept: u64,
     /// Recorded paths that [`Verify::only`](crate::machine::Verify::only) leaves out.
@@ -388,6 +434,10 @@ impl Report {
     pub(crate) fn add_finding(&mut self, finding: &Finding) {
         let class = finding.verdict.class();
         self.add(class);
+        if let Some(then) = finding.then.as_ref().filter(|it| it.is_back) {
+            self.back.0 += u64::from(then.as_then);
+            self.back.1 += u64::from(!then.as_then);
+        }
         if let (Class::Same | Class::Touched, Type::File, Some(evidence)) =
             (class, finding.kind, finding.evidence)
         {

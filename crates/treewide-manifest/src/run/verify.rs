@@ -9,15 +9,17 @@ use crate::format::trust::Key;
 use crate::format::xattrs::Xattrs;
 use crate::keep::draft::files_of;
 use crate::keep::outboards::Outboards;
+use crate::run::earlier::{Earlier, Judged};
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, observed};
-use crate::run::known::{Known, has_inode};
 use crate::run::moves::about;
 use crate::run::scrub::Picked;
 use crate::run::verdict::{Change, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan, There};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use treewide::OUT_LEN;
@@ -105,6 +107,7 @@ impl Verify {
         }
         let seen = Arc::clone(&own.seen);
         let scan = Scan::new(dir, &rules, &self.only, own)?;
+        let earlier = Rc::new(RefCell::new(Earlier::new(Some(manifest), true)));
         let policy = Policy {
             trusts: self.quick && manifest.has_index(),
             picked: Picked::default(),
@@ -118,6 +121,7 @@ impl Verify {
             against: None,
             forgets_also: false,
             seen: Arc::clone(&seen),
+            earlier: Rc::clone(&earlier),
         };
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(Some(manifest.records()?), &self.only, scan, beneath, policy, None);
@@ -134,8 +138,8 @@ impl Verify {
             each(finding);
         };
         let mut judge = Judge::new(rules, compared, &mut each);
-        let (outboards, known) = (self.outboards.as_ref(), Known::new(Some(manifest)));
-        let mut run = Run { manifest, outboards, known, found: Vec::new() };
+        let outboards = self.outboards.as_ref();
+        let mut run = Run { manifest, outboards, earlier, found: Vec::new() };
         if let Index::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
         }
@@ -144,6 +148,7 @@ impl Verify {
             run.event(event, &options, &mut judge)?;
         }
         run.hash_new(&options, &mut judge)?;
+        judge.report.past_damage = run.earlier.borrow().damage();
         let mut report = judge.finish();
         // Globs that match nothing are a mistake; an index says that a tree is empty.
         let may_be_empty = manifest.has_index() && self.only.is_empty();
@@ -160,9 +165,9 @@ impl Verify {
 struct Run<'a> {
     manifest: &'a Manifest,
     outboards: Option<&'a Outboards>,
-    known: Known<'a>,
-    /// New files, in the order in which `Moves` holds them: unless they are not files, where they are, and whether their numbers
-    /// are those of another name.
+    earlier: Rc<RefCell<Earlier>>,
+    /// New files, in the order in which `Moves` holds them: unless they are not files, where they are, and whether earlier records may be
+    /// about them.
     found: Vec<Option<(PathBuf, Identity, bool)>>,
 }
 
@@ -181,19 +186,24 @@ impl Run<'_> {
                         let _ = judge.gone(*record, Ok(None));
                         return Ok(());
                     }
-                    let mut located = None;
+                    let (mut located, mut then) = (None, None);
                     let verdict = match (&record.what, &read) {
                         (_, Err(error)) => Judge::failure(error),
                         (What::File(was), Ok(read)) => {
                             let mut verdict = judge.file(was, &record.xattrs, read);
-                            if let Verdict::Changed(Change::Content { .. }) = verdict
+                            if let Verdict::Changed(Change::Content { untimed: false }) = verdict
                                 && let Some(stamp) = &read.stamp
-                                && !has_inode(was, stamp)
-                                && let Some((other, from)) =
-                                    self.known.of_another(&record.name, stamp, &read.digest)?
                             {
-                                judge.moves.doubted(&from.name);
-                                verdict = other;
+                                let (name, file) = (&record.name, (&*task.path, stamp));
+                                let mut earlier = self.earlier.borrow_mut();
+                                match earlier.judge(name, Some(was), file, &read.digest)? {
+                                    Judged::Doubt(other, _, until) => {
+                                        (verdict, then) = (other, until)
+                                    }
+                                    Judged::Then(it) => then = Some(it),
+                                    Judged::Nothing => {}
+                                }
+                                verdict.from().into_iter().for_each(|it| judge.moves.doubted(it));
                             }
                             let place = (&*task.path, task.kind);
                             located =
@@ -203,7 +213,7 @@ impl Run<'_> {
                         (_, Ok(_)) => Verdict::ReplacedType { was: record.kind() },
                     };
                     let evidence = verdict.evidence();
-                    judge.last_of(*record, verdict, evidence, located);
+                    judge.last_of(*record, verdict, evidence, (located, then));
                 }
             }
             Event::Note(note) => self.note(note, judge)?,
@@ -217,6 +227,12 @@ impl Run<'_> {
         match note {
             Note::Unread(record) => {
                 judge.unread(record);
+            }
+            Note::Back(back) => {
+                judge.back(&back);
+                if back.was.is_none() {
+                    self.found.push(None);
+                }
             }
             Note::Other(both) => {
                 let (record, entry) = &*both;
@@ -236,7 +252,7 @@ impl Run<'_> {
                 let (record, place) = match entry.what {
                     There::File(identity) => {
                         let is_known = match &entry.stamp {
-                            Some(stamp) => self.known.has(stamp)?,
+                            Some(it) => self.earlier.borrow_mut().matters(entry.name(), it)?,
                             None => false,
                         };
                         let facts = entry
@@ -254,7 +270,7 @@ impl Run<'_> {
                         }
                     },
                 };
-                match judge.moves.new_path(record, false) {
+                match judge.moves.new_path(record, None, None) {
                     Some(finding) => judge.tell(finding),
                     None => self.found.push(place),
                 }
@@ -299,14 +315,18 @@ impl Run<'_> {
                     judge.report.bytes_read += hashed.bytes;
                     if let Ok(digest) = hashed.digest.into_bytes().try_into() {
                         let (place, stamps) = (task.about, hashed.stamps);
-                        let told = match stamps.filter(|it| it.before == it.after) {
-                            Some(stamps) => {
-                                let name = judge.moves.name(place);
-                                self.known.of_another(name, &stamps.after, &digest)?
-                            }
-                            None => None,
-                        };
-                        judge.moves.hashed(place, digest, told.map(|it| it.0));
+                        let mut told = (None, None);
+                        if let Some(stamps) = stamps.filter(|it| it.before == it.after) {
+                            let (name, file) =
+                                (judge.moves.name(place), (&*task.path, &stamps.after));
+                            let mut earlier = self.earlier.borrow_mut();
+                            told = match earlier.judge(name, None, file, &digest)? {
+                                Judged::Doubt(verdict, _, then) => (Some(verdict), then),
+                                Judged::Then(then) => (None, Some(then)),
+                                Judged::Nothing => (None, None),
+                            };
+                        }
+                        judge.moves.hashed(place, digest, told);
                     }
                 }
                 Event::Note(()) | Event::Pause => {}

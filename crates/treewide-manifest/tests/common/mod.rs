@@ -241,6 +241,11 @@ impl Said {
         &finding.unwrap_or_else(|| panic!("nothing about {name}")).verdict
     }
 
+    pub fn detail(&self, name: &str) -> String {
+        let finding = self.findings.iter().find(|it| it.name == name.as_bytes());
+        finding.unwrap_or_else(|| panic!("nothing about {name}")).detail()
+    }
+
     pub fn is_fine(&self) -> bool {
         !self.report.differs() && self.report.is_certain()
     }

@@ -195,6 +195,9 @@ impl SayArgs {
             let whose = manifests.iter().find(ignored).or(manifests.first());
             report::damage(console, whose.map_or(Path::new(""), |it| it.list().path()), cause);
         }
+        if let Some(cause) = &report.past_damage {
+            console.about(&treewide_manifest::past_path(list), cause);
+        }
         if report.trusted_unseen {
             console.say(
                 "extended attributes trusted.* were not compared: only the administrator of the machine sees them; \
@@ -218,6 +221,7 @@ impl SayArgs {
                 console.say(&format!("{skipped} not looked at, because of --only"));
             }
             console.say(&summary.text);
+            report::back(report).iter().for_each(|it| console.say(it));
             if !limits.not_compared.is_empty() {
                 console.say(&format!("not compared: {}", limits.not_compared.join(", ")));
             }

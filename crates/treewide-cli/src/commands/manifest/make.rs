@@ -143,9 +143,15 @@ pub(crate) struct WithArgs {
     read: ReadArgs,
 }
 
-/// What may be gone.
+/// What is accepted.
 #[derive(Args)]
-struct GoneArgs {
+struct AcceptArgs {
+    /// Record the new content of files that are ROT or SUSPECT, if they match a glob
+    ///
+    /// They are read. So also of files that are CHANGED where no times are recorded, as by a list without an index.
+    #[arg(long, value_name = "GLOB", help_heading = "Verdict")]
+    accept_rot: Vec<String>,
+
     /// Write nothing if more of the recorded files are gone: 10%, or 1000
     ///
     /// Counts below each mounted disk as well. A percentage never stops a run in which ten files or fewer are gone. Also nothing is written
@@ -155,9 +161,9 @@ struct GoneArgs {
     max_removed: Limit,
 }
 
-impl GoneArgs {
-    fn apply(&self, update: Update) -> Update {
-        update.most_removed(self.max_removed)
+impl AcceptArgs {
+    fn apply(&self, update: Update) -> anyhow::Result<Update> {
+        Ok(update.most_removed(self.max_removed).accept_rot(Globs::new(&self.accept_rot)?))
     }
 }
 
@@ -346,6 +352,7 @@ impl WithArgs {
         }
         if is_update {
             console.say(&report::summary(report));
+            report::back(report).iter().for_each(|it| console.say(it));
         } else {
             let files = crate::shell::wording::count(totals.files, "file");
             let bytes = indicatif::HumanBytes(totals.bytes);
@@ -456,12 +463,6 @@ pub(crate) struct UpdateArgs {
     #[arg(long, help_heading = "Reading")]
     full: bool,
 
-    /// Record the new content of files that are ROT or SUSPECT, if they match a glob
-    ///
-    /// So also of files that are CHANGED where no times are recorded, as by a list without an index.
-    #[arg(long, value_name = "GLOB", help_heading = "Verdict")]
-    accept_rot: Vec<String>,
-
     /// Continue although the index is damaged, so that rot looks like an edit
     ///
     /// Every file is read. The digest of each file whose content differs stays as it was, except with --accept-rot.
@@ -469,7 +470,7 @@ pub(crate) struct UpdateArgs {
     accept_damage: bool,
 
     #[command(flatten)]
-    gone: GoneArgs,
+    accept: AcceptArgs,
 
     /// Forget the rules that are recorded; without this, the flags of coverage are added to them
     #[arg(long, help_heading = "Coverage")]
@@ -485,9 +486,8 @@ pub(crate) struct UpdateArgs {
 impl UpdateArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
-            let mut update =
-                Update::new().full(self.full).accept_rot(Globs::new(&self.accept_rot)?);
-            update = self.gone.apply(update).accept_damage(self.accept_damage);
+            let mut update = self.accept.apply(Update::new().full(self.full))?;
+            update = update.accept_damage(self.accept_damage);
             if let Some(rules) = self.new_rules()? {
                 if !self.with.report.quiet() {
                     self.rules.say_what_is_unseen(program);
@@ -544,7 +544,7 @@ pub(crate) struct ScrubArgs {
     budget: Budget,
 
     #[command(flatten)]
-    gone: GoneArgs,
+    accept: AcceptArgs,
 
     #[command(flatten)]
     with: WithArgs,
@@ -553,7 +553,7 @@ pub(crate) struct ScrubArgs {
 impl ScrubArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
-            let update = self.gone.apply(Update::new().scrub(self.budget));
+            let update = self.accept.apply(Update::new().scrub(self.budget))?;
             let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
             let making = Making {
                 path: &self.manifest,

@@ -112,7 +112,7 @@ fn tone(class: Class) -> Tone {
     match class {
         Class::Same | Class::Touched => Tone::Good,
         Class::Rot | Class::Suspect => Tone::Bad,
-        Class::Changed | Class::ReplacedType | Class::Removed => Tone::Changed,
+        Class::Changed | Class::Accepted | Class::ReplacedType | Class::Removed => Tone::Changed,
         Class::Moved | Class::Renamed | Class::Copied | Class::Added => Tone::Moved,
         Class::Changing | Class::Unreadable | Class::NotCheckable => Tone::Unknown,
     }
@@ -121,7 +121,7 @@ fn tone(class: Class) -> Tone {
 /// Writes a line such as `MOVED    a/x.jpg -> b/x.jpg`, or its object.
 fn write(sheet: &mut Sheet, finding: &Finding) -> anyhow::Result<()> {
     let (path, class) = (finding.path(), finding.verdict.class());
-    let parts = [Some(finding.verdict.detail()), finding.located.as_ref().map(Located::to_string)];
+    let parts = [Some(finding.detail()), finding.located.as_ref().map(Located::to_string)];
     let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let moved = || {
         let from = finding.verdict.from().unwrap_or_default().to_owned();
@@ -157,6 +157,9 @@ fn keys(object: &mut Object, finding: &Finding) {
     if let Some(name) = other.filter(|it| str::from_utf8(it).is_err()) {
         object.string("other_hex", &hex(name));
     }
+    if let Some(then) = &finding.then {
+        object.string("until", &then.until).raw("as_then", then.as_then);
+    }
     match &finding.located {
         None => {}
         Some(Located::Unknown(cause)) => drop(object.null("ranges").string("outboard", cause)),
@@ -189,6 +192,8 @@ pub(super) fn counts(report: &Report) -> Vec<(&'static str, u64)> {
         ("files_resumed", report.files_resumed),
         ("bytes_resumed", report.bytes_resumed),
         ("files_kept", report.files_kept),
+        ("back_same", report.back.0),
+        ("back_other", report.back.1),
         ("uncovered", report.uncovered),
         ("skipped", report.skipped),
     ]);
@@ -242,6 +247,18 @@ pub(super) fn summary(report: &Report) -> String {
         );
     }
     text
+}
+
+/// How many files are back that the manifest had once.
+pub(super) fn back(report: &Report) -> Option<String> {
+    Some(match report.back {
+        (0, 0) => return None,
+        (1, 0) => "1 file is back, as it was".into(),
+        (0, 1) => "1 file is back, and not as it was".into(),
+        (same, other) => {
+            format!("{} files are back: {same} as they were, {other} not", same + other)
+        }
+    })
 }
 
 /// Since when every file was read, and how long a round takes.

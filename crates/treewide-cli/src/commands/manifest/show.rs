@@ -147,11 +147,13 @@ fn total(manifest: &Manifest) -> anyhow::Result<()> {
                 let _ = writeln!(text, "digests also by: {}", header.also.join(" "));
             }
             if let Some(past) = past_totals(manifest)? {
-                let first = past.first.unwrap_or_default();
-                let bytes = HumanBytes(past.bytes.unwrap_or_default());
-                let runs = count(past.runs as u64, "run");
-                let _ = writeln!(text, "past: {runs} from {first} on, {bytes}");
-                past.damage.iter().for_each(|it| drop(writeln!(text, "past: {it}")));
+                if let (Some(first), Some(bytes)) = (past.first, past.bytes) {
+                    let (runs, bytes) = (count(past.runs as u64, "run"), HumanBytes(bytes));
+                    let _ = writeln!(text, "past: {runs} from {first} on, {bytes}");
+                }
+                for damage in &past.damage {
+                    let _ = writeln!(text, "past: {damage}");
+                }
             }
             text += match header.rules.xattrs {
                 Xattrs::None => "",

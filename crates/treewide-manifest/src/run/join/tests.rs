@@ -110,6 +110,7 @@ fn join(list: &Path, walk: impl Iterator<Item = Scanned> + Send + 'static) -> Jo
         against: None,
         forgets_also: false,
         seen: Default::default(),
+        earlier: Default::default(),
     };
     let beneath = Beneath::new(list.parent().unwrap(), false);
     let records = Manifest::open(list).unwrap().records().unwrap();

@@ -4,29 +4,11 @@ use crate::error::Error;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::run::judge::Judge;
-use crate::run::moves::about;
-use crate::run::read::Read;
 use crate::run::update::Run;
-use crate::run::verdict::Verdict;
+use crate::run::verdict::{Finding, Verdict};
 use treewide_files::Stamp;
 
 impl Run<'_> {
-    /// The verdict on a file and its record, if both are [those of another name](crate::run::known::Known::of_another).
-    pub(super) fn of_another(
-        &mut self,
-        name: &[u8],
-        read: &Read,
-        judge: &mut Judge<'_>,
-    ) -> Result<Option<(Verdict, FileRecord)>, Error> {
-        let Some(stamp) = &read.stamp else { return Ok(None) };
-        let found = self.known.of_another(name, stamp, &read.digest)?;
-        let Some((verdict, Record { name: from, what: What::File(was), .. })) = found else {
-            return Ok(None);
-        };
-        judge.moves.doubted(&from);
-        Ok(Some((verdict, was)))
-    }
-
     /// The record of a path stays, without its key, because the path cannot be looked at.
     pub(super) fn keep(
         &mut self,
@@ -82,16 +64,24 @@ impl Run<'_> {
     pub(super) fn doubt(
         &mut self,
         new: &mut Record,
-        verdict: Verdict,
+        finding: Finding,
         mut was: FileRecord,
         judge: &mut Judge<'_>,
     ) {
-        if !self.accepts(&new.name) {
-            // It is read each time, and found again, until it is accepted.
-            was.facts.get_or_insert(Facts::of(0)).read = None;
-            new.what = What::File(was);
-            judge.report.files_kept += 1;
+        if let Some(from) = finding.verdict.from() {
+            judge.moves.doubted(from);
         }
-        judge.tell(about(&new.name, Type::File, verdict));
+        if self.accepts(&new.name) {
+            let verdict = Verdict::Accepted;
+            judge.tell(Finding { verdict, located: None, then: None, ..finding });
+            return;
+        }
+        // It is read each time, and found again, until it is accepted.
+        if let What::File(FileRecord { facts: Some(now), .. }) = &new.what {
+            was.facts.get_or_insert(Facts::of(now.bytes)).doubt(now.seen(), now.bytes);
+        }
+        new.what = What::File(was);
+        judge.report.files_kept += 1;
+        judge.tell(finding);
     }
 }

@@ -1,7 +1,7 @@
 //! Paths that are not hashed: what is recorded of them, and the verdicts on them.
 
 use crate::error::Error;
-use crate::format::record::{Type, What};
+use crate::format::record::{Record, Type, What};
 use crate::run::join::{Note, Resumed};
 use crate::run::judge::{Judge, observed};
 use crate::run::moves::about;
@@ -19,6 +19,17 @@ impl Run<'_> {
                 self.write(&record)?;
                 judge.unread(record);
                 Ok(())
+            }
+            Note::Back(back) => {
+                match &back.was {
+                    None => self.new_file(&back.record.name, 1),
+                    Some(Record { name, what: What::File(was), .. }) => {
+                        self.guard.found(name, was, false);
+                    }
+                    Some(_) => {}
+                }
+                judge.back(&back);
+                self.write(&back.record)
             }
             Note::Other(both) => {
                 let (record, entry) = *both;
@@ -56,7 +67,7 @@ impl Run<'_> {
             Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
             Note::New(entry) => match observed(&entry, self.rules) {
                 Ok(record) => {
-                    self.added(&record, judge);
+                    self.added(&record, None, judge);
                     self.write(&record)
                 }
                 Err(error) => {

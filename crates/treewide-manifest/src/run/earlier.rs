@@ -1,0 +1,394 @@
+//! Knows the files that a manifest has and had, by their names, their numbers, and the last parts of their names.
+//!
+//! The content of a file that comes back, is renamed, or is a copy is not new, although the file is. One record judges it: see
+//! [`Earlier::judge`].
+
+use crate::error::Error;
+use crate::format::manifest::Manifest;
+use crate::format::name;
+use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::keep::past::Past;
+use crate::run::judge::other_content;
+use crate::run::verdict::{Then, Verdict};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+use treewide::OUT_LEN;
+use treewide_files::Stamp;
+use treewide_files::digest::equal;
+use unicode_normalization::UnicodeNormalization;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// The files of a manifest and of its past, read from them once they are needed.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    manifest: Option<Manifest>,
+    past: Option<Past>,
+    has: Option<Table>,
+    had: Option<Table>,
+}
+
+/// A record of the manifest, or of its past.
+struct Was {
+    name: Vec<u8>,
+    file: FileRecord,
+    /// When the manifest had it last.
+    until: Option<String>,
+}
+
+/// What earlier records say of a file.
+pub(crate) enum Judged {
+    Nothing,
+    Then(Then),
+    /// It has other content than this record, and nothing shows that someone wants it to.
+    Doubt(Verdict, FileRecord, Option<Then>),
+}
+
+impl Earlier {
+    /// Without the past, if that is not asked for or cannot be read.
+    pub(crate) fn new(manifest: Option<&Manifest>, with_past: bool) -> Self {
+        let past = manifest.filter(|_| with_past).and_then(|it| Past::of(it).ok().flatten());
+        let manifest = manifest.filter(|it| it.has_index()).cloned();
+        Self { manifest, past, ..Self::default() }
+    }
+
+    /// Damage of the past, if it was needed and is there.
+    pub(crate) fn damage(&self) -> Option<String> {
+        self.past.as_ref().filter(|it| self.had.is_some() && it.is_there())?.said()
+    }
+
+    fn had(&mut self) -> Result<&Table, Error> {
+        let Some(past) = self.past.as_mut().filter(|_| self.had.is_none()) else {
+            return Ok(self.had.get_or_insert_default());
+        };
+        let mut table = Table::default();
+        past.records(&mut |place, record| table.add(place, &record, true))?;
+        Ok(self.had.insert(table.sorted()))
+    }
+
+    fn has(&mut self) -> Result<&Table, Error> {
+        let Some(manifest) = self.manifest.as_ref().filter(|_| self.has.is_none()) else {
+            return Ok(self.has.get_or_insert_default());
+        };
+        let mut table = Table::default();
+        for (place, record) in manifest.records()?.enumerate() {
+            let record = record?;
+            // Other names than this one have its letters only if it is not ASCII.
+            table.add(place as u64, &record, !record.name.is_ascii());
+        }
+        Ok(self.has.insert(table.sorted()))
+    }
+
+    /// The records that were found: those of the manifest, and then those of the past, the newest first.
+    fn read(&mut self, found: Found) -> Result<Vec<Was>, Error> {
+        let mut all = Vec::new();
+        // This is rare, so the manifest is read again.
+        let places: BTreeSet<_> = found.has.iter().map(|it| it.place as usize).collect();
+        if let (Some(manifest), Some(last)) = (&self.manifest, places.last()) {
+            for (place, record) in manifest.records()?.enumerate().take(last + 1) {
+                let record = record?;
+                if places.contains(&place) {
+                    all.push((record, None));
+                }
+            }
+        }
+        for known in found.had {
+            let Some(past) = &mut self.past else { break };
+            all.extend(past.record_at(known.place)?.map(|(it, until)| (it, Some(until))));
+        }
+        let file = |(record, until): (Record, _)| match record.what {
+            What::File(file) => Some(Was { name: record.name, file, until }),
+            _ => None,
+        };
+        Ok(all.into_iter().filter_map(file).collect())
+    }
+
+    /// Finds what has this key in the past, and, for a file that is not the recorded one of its name, in the manifest.
+    fn find(
+        &mut self,
+        (by, key): (By, u32),
+        is_other: bool,
+        fits: impl Fn(&Known) -> bool,
+    ) -> Result<Found, Error> {
+        let mut found = Found::default();
+        if is_other {
+            found.has.extend(self.has()?.find(by, key).filter(&fits));
+        }
+        found.had.extend(self.had()?.find(by, key).filter(&fits));
+        Ok(found)
+    }
+
+    /// The newest record of the past of this name that fits, and until when the manifest had it.
+    pub(crate) fn back(
+        &mut self,
+        name: &[u8],
+        fits: impl Fn(&Record) -> bool,
+    ) -> Result<Option<(Record, String)>, Error> {
+        let had: Vec<_> = self.had()?.find(By::Name, key(&letters(name))).collect();
+        for known in had {
+            let Some(past) = &mut self.past else { break };
+            let found = past.record_at(known.place)?;
+            if let Some(found) = found.filter(|(it, _)| it.name == name && fits(it)) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the content of a new file matters, as records are about it.
+    pub(crate) fn matters(&mut self, name: &[u8], stamp: &Stamp) -> Result<bool, Error> {
+        for key in keys(name, stamp.len, Some(stamp.inode), stamp.mtime) {
+            let is_near = |it: &Known| key.0 != By::Inode || it.is_near(stamp.mtime);
+            if self.find(key, true, is_near)?.all().next().is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Judges a file that is new, or that is edited by the record `was` of its name. The first of these judges it:
+    ///
+    /// 1. the record of its name, if it has its mtime; else the newest one of the past that has. Names are compared by their letters;
+    /// 2. one with its inode, mtime and size, under another name. One of the past counts if the file is not younger: else the inode was used
+    ///    again;
+    /// 3. for a new file, one with its size, its mtime and the last part of its name: a copy on another disk.
+    ///
+    /// If none does, it is said whether its content was once recorded under its name.
+    pub(crate) fn judge(
+        &mut self,
+        name: &[u8],
+        was: Option<&FileRecord>,
+        (path, stamp): (&Path, &Stamp),
+        digest: &[u8; OUT_LEN],
+    ) -> Result<Judged, Error> {
+        let begun = begin(digest);
+        let has_its_content = |it: &Known| it.begun == begun;
+        let is_near = |it: &Known| it.is_near(stamp.mtime);
+        let is_other = |it: &Was| it.name != name;
+        let is_new = was.is_none();
+        let mut by_name = self.find((By::Name, key(&letters(name))), is_new, |_| true)?;
+        let by_inode = match was.is_none_or(|it| !has_inode(it, stamp)) {
+            true => self.find((By::Inode, key(&stamp.inode)), true, is_near)?,
+            false => Found::default(),
+        };
+        let moved_here = by_name.has.iter().filter(|it| is_near(it)).chain(&by_inode.has);
+        let was_moved = is_new && moved_here.copied().any(|it| has_its_content(&it));
+        by_name.has.retain(|it| !was_moved && !has_its_content(it));
+        let by_name = self.read(by_name)?;
+        let then = |it: &Was, as_then| {
+            let until = it.until.clone()?;
+            Some(Then { until, as_then, is_back: is_new })
+        };
+        let has_its_mtime = was.is_some_and(|it| moved(it, stamp).is_some());
+        if !was_moved && !has_its_mtime {
+            let judge = by_name.iter().find_map(|it| Some((it, moved(&it.file, stamp)?)));
+            if let Some((it, moved)) = judge.filter(|(it, _)| !equal(&it.file.digest, digest))
+                && let Some(facts) = &it.file.facts
+            {
+                let verdict = match is_other(it) {
+                    true => Verdict::Suspect { moved, from: Some(it.name.clone()) },
+                    false => other_content(facts, facts.bytes == stamp.len, Some(moved)),
+                };
+                if verdict.is_doubtful() {
+                    return Ok(Judged::Doubt(verdict, it.file.clone(), then(it, false)));
+                }
+            }
+        }
+        let doubt = |it: Was, moved| {
+            let until = then(&it, false);
+            let verdict = Verdict::Suspect { moved, from: Some(it.name) };
+            Ok(Judged::Doubt(verdict, it.file, until))
+        };
+        if !by_inode.all().any(has_its_content) {
+            for it in self.read(by_inode)?.into_iter().filter(is_other) {
+                if let Some(moved) = numbers(&it.file, stamp)
+                    && (it.until.is_none() || is_as_old(path, &it.file))
+                {
+                    return doubt(it, moved);
+                }
+            }
+        }
+        if let Some(key) = last(name, stamp.len, stamp.mtime).filter(|_| is_new && !was_moved) {
+            let copies = self.find((By::Last, key), true, |_| true)?;
+            if !copies.all().any(has_its_content) {
+                for it in self.read(copies)?.into_iter().filter(is_other) {
+                    let is_as_long = it.file.facts.as_ref().is_some_and(|it| it.bytes == stamp.len);
+                    let is_it =
+                        is_as_long && letters(name::base(&it.name)) == letters(name::base(name));
+                    if let Some(moved) = moved(&it.file, stamp).filter(|_| is_it) {
+                        return doubt(it, moved);
+                    }
+                }
+            }
+        }
+        let had = || by_name.iter().filter(|it| it.until.is_some());
+        let same = had().find(|it| equal(&it.file.digest, digest));
+        // Most files that are edited are not as they were once.
+        let other = had().next().filter(|_| is_new);
+        let then = same.and_then(|it| then(it, true)).or(other.and_then(|it| then(it, false)));
+        Ok(then.map_or(Judged::Nothing, Judged::Then))
+    }
+
+    /// The doubt about a file that another manifest records.
+    pub(crate) fn judge_record(
+        &mut self,
+        new: &Record,
+        was: Option<&Record>,
+    ) -> Result<Option<Verdict>, Error> {
+        let What::File(FileRecord { digest, facts: Some(facts) }) = &new.what else {
+            return Ok(None);
+        };
+        let Some((key, inode)) = facts.seen().and_then(|it| Some((it, it.inode?))) else {
+            return Ok(None);
+        };
+        let (mtime, ctime, len) = (Some(key.mtime), Some(key.ctime), facts.bytes);
+        let device = key.device.unwrap_or(0);
+        let stamp = Stamp { len, mtime, ctime, inode, device, mode: 0, links: 1, is_file: true };
+        let was = match was.map(|it| &it.what) {
+            Some(What::File(file)) => Some(file),
+            _ => None,
+        };
+        Ok(match self.judge(&new.name, was, (Path::new(""), &stamp), digest)? {
+            Judged::Doubt(verdict, ..) => Some(verdict),
+            _ => None,
+        })
+    }
+}
+
+/// What was found of the manifest and of its past.
+#[derive(Default)]
+struct Found {
+    has: Vec<Known>,
+    had: Vec<Known>,
+}
+
+impl Found {
+    fn all(&self) -> impl Iterator<Item = &Known> {
+        self.has.iter().chain(&self.had)
+    }
+}
+
+/// What records are found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Name,
+    Inode,
+    Last,
+}
+
+/// Files by their keys: 40 bytes for each, as all of them are held.
+#[derive(Debug, Default)]
+struct Table {
+    files: Vec<Known>,
+    /// Keys, and the number of the file that has them.
+    by: [Vec<(u32, u32)>; 3],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Where its record is.
+    place: u64,
+    /// The beginning of its digest.
+    begun: u32,
+    /// Its mtime.
+    seconds: u32,
+}
+
+impl Known {
+    /// Whether its mtime may be this one, cut or not.
+    fn is_near(&self, mtime: Option<i64>) -> bool {
+        mtime.is_some_and(|it| self.seconds.wrapping_sub((it / SECOND) as u32).wrapping_add(2) <= 4)
+    }
+}
+
+impl Table {
+    fn add(&mut self, place: u64, record: &Record, by_name: bool) {
+        let What::File(file) = &record.what else { return };
+        let at = self.files.len() as u32;
+        let seen = file.facts.as_ref().and_then(Facts::seen);
+        let bytes = file.facts.as_ref().map_or(0, |it| it.bytes);
+        let (inode, mtime) = (seen.and_then(|it| it.inode), seen.map(|it| it.mtime));
+        for (by, key) in keys(&record.name, bytes, inode, mtime) {
+            if by != By::Name || by_name {
+                self.by[by as usize].push((key, at));
+            }
+        }
+        let seconds = mtime.map_or(0, |it| (it / SECOND) as u32);
+        self.files.push(Known { place, begun: begin(&file.digest), seconds });
+    }
+
+    fn sorted(mut self) -> Self {
+        self.by.iter_mut().for_each(|it| it.sort_unstable());
+        self
+    }
+
+    /// The newest first.
+    fn find(&self, by: By, key: u32) -> impl Iterator<Item = Known> {
+        let all = &self.by[by as usize];
+        let start = all.partition_point(|it| it.0 < key);
+        let len = all[start..].partition_point(|it| it.0 == key);
+        all[start..start + len].iter().rev().map(|it| self.files[it.1 as usize])
+    }
+}
+
+fn keys(
+    name: &[u8],
+    bytes: u64,
+    inode: Option<u64>,
+    mtime: Option<i64>,
+) -> impl Iterator<Item = (By, u32)> {
+    let inode = inode.filter(|_| mtime.is_some()).map(|it| (By::Inode, key(&it)));
+    let last = last(name, bytes, mtime).map(|it| (By::Last, it));
+    [Some((By::Name, key(&letters(name)))), inode, last].into_iter().flatten()
+}
+
+fn key(of: &impl Hash) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish() as u32
+}
+
+/// The key of a file that is not empty, and whose mtime is its own, as it has a fraction of a second.
+fn last(name: &[u8], bytes: u64, mtime: Option<i64>) -> Option<u32> {
+    let mtime = mtime.filter(|it| it % SECOND != 0 && bytes > 0)?;
+    Some(key(&(letters(name::base(name)), bytes, mtime)))
+}
+
+/// A name in Unicode form C.
+pub(crate) fn letters(name: &[u8]) -> Cow<'_, [u8]> {
+    match str::from_utf8(name) {
+        Ok(text) if !name.is_ascii() => Cow::Owned(text.nfc().collect::<String>().into_bytes()),
+        _ => Cow::Borrowed(name),
+    }
+}
+
+fn begin(digest: &[u8; OUT_LEN]) -> u32 {
+    digest[..4].iter().fold(0, |all, byte| all << 8 | u32::from(*byte))
+}
+
+/// What moved since the record was made; `None` if mtime did, or is not known.
+fn moved(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
+    file.facts.as_ref()?.seen()?.moved(stamp)
+}
+
+/// The same if the record is that of a file with this inode, mtime and size, or of one that was in doubt.
+fn numbers(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
+    let facts = file.facts.as_ref()?;
+    let is_it = has_inode(file, stamp) && (facts.read.is_none() || facts.bytes == stamp.len);
+    moved(file, stamp).filter(|moved| is_it && !moved.contains(&"device"))
+}
+
+/// Whether the file still has the inode that is recorded.
+fn has_inode(file: &FileRecord, stamp: &Stamp) -> bool {
+    file.facts.as_ref().and_then(Facts::seen).and_then(|it| it.inode) == Some(stamp.inode)
+}
+
+/// Whether the file at the path was there when the record was made.
+fn is_as_old(path: &Path, file: &FileRecord) -> bool {
+    let born = || path.metadata().ok()?.created().ok()?.duration_since(UNIX_EPOCH).ok();
+    let seen = file.facts.as_ref().and_then(Facts::timed);
+    seen.zip(born()).is_some_and(|(seen, born)| born.as_nanos() as i128 <= i128::from(seen.ctime))
+}

@@ -1,0 +1,161 @@
+//! Files that come back, are copied or are renamed: what was recorded of them judges their content.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::{AllIsOld, Said, Tree};
+use std::fs;
+use std::path::Path;
+use treewide_manifest::machine::{Limit, Update};
+use treewide_manifest::{Class, Globs, index_path, past_path};
+
+const NAME: &str = "d/cafe\u{301} f";
+
+fn tree() -> Tree {
+    let tree = Tree::new(&[(NAME, "content of f"), ("k", "kept"), ("l", "kept as well")]);
+    tree.snapshot();
+    tree
+}
+
+fn update(tree: &Tree, accepts: &[&str]) -> Said {
+    let update = Update::new().most_removed(Limit::Percent(100.0));
+    tree.update_with(update.accept_rot(Globs::new(accepts).unwrap()), Box::new(AllIsOld))
+}
+
+fn lists(tree: &Tree, name: &str, content: &str) -> bool {
+    let line = format!("{}  {name}\n", treewide::hash(content.as_bytes()));
+    fs::read_to_string(tree.list()).unwrap().contains(&line)
+}
+
+/// A copy with the mtime of the first.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    fs::copy(from, to).unwrap();
+    let time = fs::metadata(from).unwrap().modified().unwrap();
+    fs::File::options().write(true).open(to).unwrap().set_modified(time).unwrap();
+}
+
+/// However a file comes back, and whether a run has recorded that it was gone: its rot is reported each time until it is accepted, and never recorded;
+/// without rot nothing is in doubt, and a file that nothing happened to is not read.
+#[test]
+fn rot_of_files_that_come_back_is_never_recorded() {
+    let ways = [
+        ("its folder", NAME, true),
+        ("a copy", NAME, false),
+        ("another name", "a", true),
+        ("another folder", "e/cafe\u{301} f", false),
+        ("other letters", "d/caf\u{e9} f", false),
+        ("other letters elsewhere", "e/caf\u{e9} f", false),
+    ];
+    for (way, name, moves) in ways {
+        for (rots, is_recorded) in [(false, true), (true, true), (false, false), (true, false)] {
+            println!("{way}, rots {rots}, recorded as gone {is_recorded}");
+            let tree = tree();
+            let (d, away) = (tree.at("d"), tree.folder().join("away"));
+            fs::rename(&d, &away).unwrap();
+            if is_recorded {
+                let said = update(&tree, &[]);
+                assert_eq!(said.report.count(Class::Removed), 2);
+                assert!(!lists(&tree, NAME, "content of f"));
+            }
+            let file = away.join(NAME.strip_prefix("d/").unwrap());
+            if rots {
+                let time = fs::metadata(&file).unwrap().modified().unwrap();
+                fs::write(&file, "cOntent of f").unwrap();
+                let file = fs::File::options().write(true).open(&file).unwrap();
+                file.set_modified(time).unwrap();
+            }
+            match (moves, name == NAME) {
+                (true, true) => fs::rename(&away, &d).unwrap(),
+                (true, false) => fs::rename(&file, tree.at(name)).unwrap(),
+                (false, _) => copy(&file, &tree.at(name)),
+            }
+            let class = |said: &Said| said.verdict(name).class();
+            let is_doubt = |said: &Said| matches!(class(said), Class::Rot | Class::Suspect);
+            for said in [tree.verify(), tree.quick()] {
+                assert_eq!(is_doubt(&said), rots, "{:?}", said.differences());
+            }
+            let said = update(&tree, &[]);
+            assert_eq!((is_doubt(&said), said.report.files_kept), (rots, u64::from(rots)));
+            assert!(lists(&tree, name, "content of f"));
+            let is_back = is_recorded && name == NAME;
+            let back = match (is_back, rots) {
+                (true, false) => (1, 0),
+                (true, true) => (0, 1),
+                // Other letters are another name, whose records judge it.
+                (false, _) => (0, 0),
+            };
+            if name == NAME {
+                assert_eq!(said.report.back, back);
+                let reads = u64::from(rots || !moves);
+                assert_eq!(said.report.files_read, reads);
+            }
+            for said in [tree.verify(), update(&tree, &[])] {
+                assert_eq!(is_doubt(&said), rots, "{:?}", said.differences());
+            }
+            if rots {
+                let said = update(&tree, &["cafe*", "caf\u{e9}*", "a"]);
+                assert_eq!((class(&said), said.report.files_kept), (Class::Accepted, 0));
+                // The old digest is in the past.
+                let past = fs::read_to_string(past_path(&tree.list())).unwrap();
+                let old = treewide::hash(b"content of f").to_hex();
+                assert!(past.contains(&format!("\"digest\":\"{old}\"")));
+            }
+            assert!(update(&tree, &[]).report.files_kept == 0 && tree.verify().is_fine());
+        }
+    }
+}
+
+/// The newest record that has the mtime judges; without one, it is said whether the content is one that was there.
+#[test]
+fn content_is_as_it_was_or_not() {
+    let tree = tree();
+    let keep = tree.folder().join("keep");
+    copy(&tree.at("k"), &keep);
+    tree.write("k", "second");
+    update(&tree, &[]);
+    fs::remove_file(tree.at("k")).unwrap();
+    update(&tree, &[]);
+    for (content, as_then) in [("kept", true), ("second", true), ("other", false)] {
+        tree.write("k", content);
+        let said = tree.verify();
+        assert_eq!(said.differences(), ["added k"]);
+        assert_eq!(said.report.back, (u64::from(as_then), u64::from(!as_then)), "{content}");
+        assert!(said.detail("k").starts_with(if as_then { "as it was" } else { "not as it was" }));
+    }
+    // A backup is put over a newer file, with its time.
+    tree.write("k", "third");
+    update(&tree, &[]);
+    copy(&keep, &tree.at("k"));
+    let said = update(&tree, &[]);
+    assert_eq!((said.differences(), said.report.back), (vec!["changed k".into()], (0, 0)));
+    assert!(said.detail("k").starts_with("as it was until "), "{}", said.detail("k"));
+    // An edit is one, and says nothing of earlier ones.
+    tree.write("k", "fourth");
+    assert_eq!(update(&tree, &[]).detail("k"), "");
+    // A file that was moved here is not one that came back.
+    fs::remove_file(tree.at("k")).unwrap();
+    update(&tree, &[]);
+    fs::rename(tree.at("l"), tree.at("k")).unwrap();
+    let said = update(&tree, &[]);
+    assert_eq!((said.differences(), said.report.back), (vec!["moved k from l".into()], (0, 0)));
+}
+
+/// The record comes back with its day, its digests by other algorithms and its key: the list and the index are as they were.
+#[test]
+fn disk_that_is_back_is_as_it_was() {
+    let tree = tree();
+    tree.update_with(Update::new().also([treewide_digests::Algorithm::MD5]), Box::new(AllIsOld));
+    let lines = || {
+        let index = fs::read_to_string(index_path(&tree.list())).unwrap();
+        index.lines().filter(|it| it.contains("\"path\"")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let before = (fs::read(tree.list()).unwrap(), lines());
+    fs::rename(tree.at("d"), tree.folder().join("away")).unwrap();
+    update(&tree, &[]);
+    fs::rename(tree.folder().join("away"), tree.at("d")).unwrap();
+    let said = update(&tree, &[]);
+    assert_eq!((said.report.files_read, said.report.files_unread), (0, 3));
+    assert_eq!((fs::read(tree.list()).unwrap(), lines()), before);
+}
