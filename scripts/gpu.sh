@@ -112,7 +112,7 @@ torch() {
     python3 -P scripts/gpu.py "${TREEWIDE_GPU_QUICK:-0}"
 }
 
-# Shards of models through `treewide.torch`.
+# Shards of models through `treewide.weights`.
 weights() {
     install "$1"
     python3 -P scripts/gpu_weights.py "$2" "${TREEWIDE_GPU_QUICK:-0}"

@@ -1,4 +1,4 @@
-"""Checks and times `treewide.torch.digests` with two processes on one GPU: python scripts/gpu_weights.py OUT QUICK.
+"""Checks and times `treewide.weights.digests` with two processes on one GPU: python scripts/gpu_weights.py OUT QUICK.
 
 Messages go over gloo, as NCCL takes no two ranks on one GPU. First the digests of small shards of all layouts are compared
 with those of full tensors on the CPU. Then a model of the shapes of Llama 8B, sharded by rows (FSDP) and as tensor parallel
@@ -34,7 +34,7 @@ def main(rank, port, out, quick):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import DTensor, Shard
     from treewide._tensors import collective
-    from treewide.torch import digests
+    from treewide.weights import digests
 
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     dist.init_process_group("gloo", rank=rank, world_size=RANKS)

@@ -79,7 +79,7 @@ mod _treewide {
     #[pymodule_export]
     use crate::scale_verified::{_outboard_places, _outboard_trusted};
     #[pymodule_export]
-    use crate::tensors::{_tensor_compare, _tensor_list, _tensor_list_read, _tensors};
+    use crate::tensors::{_hash_memory, _tensor_compare, _tensor_list, _tensors};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name in Python")]

@@ -1,24 +1,29 @@
-//! `treewide.safetensors`, `treewide.gguf` and the lists of `treewide.tensors`.
+//! The model files, lists and comparisons of `treewide.weights`, and the memory of one process.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use treewide::Batch;
 use treewide_tensors::{
-    Comparison, Error, ErrorKind, Model, Options, TensorDigest, Tensors, Verdict, compare, list,
+    Error, ErrorKind, Model, Options, TensorDigest, Tensors, Verdict, compare, list,
 };
 
 use crate::failure;
 use crate::files::{Course, SHORT, watched};
-use crate::mode::mode;
-use crate::oneshot::check_length;
 use crate::paths::FilePath;
 use crate::threads::Threads;
 
-/// Name, type, shape and output of a tensor.
+/// Name, type, shape and digest of a tensor.
 type Row<'py> = (String, String, Vec<u64>, Bound<'py, PyBytes>);
+
+/// Rows as Python has them, and other names of their tensors.
+type Given = (Vec<(String, String, Vec<u64>, Vec<u8>)>, BTreeMap<String, String>);
 
 fn failed(py: Python<'_>, error: &Error) -> PyErr {
     match error.kind() {
@@ -27,31 +32,25 @@ fn failed(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// The tensors of a model.
+/// The tensors of a model or of a list, other names of them, and files with weights that were not read.
 #[pyfunction]
-#[pyo3(signature = (path, /, *, key, derive_key_context, length, threads, progress))]
+#[pyo3(signature = (path, /, *, threads, progress))]
 pub(crate) fn _tensors<'py>(
     py: Python<'py>,
     path: FilePath,
-    key: Option<&Bound<'py, PyAny>>,
-    derive_key_context: Option<&str>,
-    length: usize,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Vec<Row<'py>>> {
-    let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
-    check_length(length)?;
+) -> PyResult<(Vec<Row<'py>>, BTreeMap<String, String>, Vec<PathBuf>)> {
+    let threads = Threads::new(threads)?;
     let model = py.detach(|| Model::open(&path.0)).map_err(|error| failed(py, &error))?;
-    check_length(length.saturating_mul(model.tensors().count()))?;
     let course = Arc::new(Course::default());
     let hash = || {
         let counted = Arc::clone(&course);
         let count = move |_, bytes| {
             counted.bytes.fetch_add(bytes, Ordering::Relaxed);
         };
-        let options = Options::new().mode(mode).output_len(length).cancel(&course.cancel);
-        let options = options.progress(Arc::new(count));
-        threads.run_at_most(|most| model.hash(&options.threads(most)))
+        let options = Options::new().cancel(&course.cancel).progress(Arc::new(count));
+        threads.run_at_most(|most| model.digests(&options.threads(most)))
     };
     let hashed = if progress.is_none() && model.bytes() < SHORT {
         py.detach(hash)
@@ -62,16 +61,15 @@ pub(crate) fn _tensors<'py>(
         };
         watched(py, &course, hash, report)?
     };
-    let outputs = hashed.map_err(|error| failed(py, &error))?;
-    let output = |index: usize| PyBytes::new(py, &outputs[index * length..][..length]);
-    let row = |(index, it): (usize, &treewide_tensors::Tensor)| {
-        (it.name.clone(), it.dtype.clone(), it.shape.clone(), output(index))
+    let found = hashed.map_err(|error| failed(py, &error))?;
+    let row = |(name, it): (&String, &TensorDigest)| {
+        (name.clone(), it.dtype.clone(), it.shape.clone(), PyBytes::new(py, &it.digest))
     };
-    Ok(model.tensors().enumerate().map(row).collect())
+    Ok((found.iter().map(row).collect(), found.aliases.clone(), model.not_read().to_vec()))
 }
 
 /// Tensors that Python has.
-fn tensors(given: Vec<(String, String, Vec<u64>, Vec<u8>)>) -> PyResult<Tensors> {
+fn tensors((rows, aliases): Given) -> PyResult<Tensors> {
     let tensor = |(name, dtype, shape, digest): (String, String, Vec<u64>, Vec<u8>)| {
         if !list::is_dtype(&dtype) {
             let text = format!("{name}: the type {dtype:?} is not made of letters, digits and _");
@@ -86,48 +84,62 @@ fn tensors(given: Vec<(String, String, Vec<u64>, Vec<u8>)>) -> PyResult<Tensors>
         let digest = digest.try_into().map_err(wrong)?;
         Ok((name, TensorDigest { dtype, shape, digest }))
     };
-    given.into_iter().map(tensor).collect()
+    let mut found: Tensors = rows.into_iter().map(tensor).collect::<PyResult<_>>()?;
+    if !found.have_bytes() {
+        let text = "there are no weights: there is no tensor, or none has bytes";
+        return Err(PyValueError::new_err(text));
+    }
+    found.aliases = aliases;
+    Ok(found)
 }
 
 /// The text of a list.
 #[pyfunction]
 #[pyo3(signature = (given, /))]
-pub(crate) fn _tensor_list(given: Vec<(String, String, Vec<u64>, Vec<u8>)>) -> PyResult<String> {
+pub(crate) fn _tensor_list(given: Given) -> PyResult<String> {
     Ok(list::text(&tensors(given)?))
-}
-
-/// The tensors of a list.
-#[pyfunction]
-#[pyo3(signature = (path, /))]
-pub(crate) fn _tensor_list_read<'py>(py: Python<'py>, path: FilePath) -> PyResult<Vec<Row<'py>>> {
-    let found = py.detach(|| list::read(&path.0)).map_err(|error| failed(py, &error))?;
-    let row = |(name, it): (String, TensorDigest)| {
-        (name, it.dtype, it.shape, PyBytes::new(py, &it.digest))
-    };
-    Ok(found.into_iter().map(row).collect())
 }
 
 /// Name, verdict, other name and detail of a tensor that differs.
 type Found = (String, &'static str, Option<String>, String);
 
-/// The tensors that differ, the number of each verdict, and the prefix that only one model has.
-type Compared = (Vec<Found>, Vec<(&'static str, u64)>, Option<&'static str>);
+/// What became of tensors, the number of each verdict, the parts of names that only one model has, and whether nothing differs.
+type Compared = (Vec<Found>, Vec<(&'static str, u64)>, Vec<String>, bool);
 
 /// Compares two models.
 #[pyfunction]
 #[pyo3(signature = (old, new, /))]
-pub(crate) fn _tensor_compare(
-    py: Python<'_>,
-    old: Vec<(String, String, Vec<u64>, Vec<u8>)>,
-    new: Vec<(String, String, Vec<u64>, Vec<u8>)>,
-) -> PyResult<Compared> {
+pub(crate) fn _tensor_compare(py: Python<'_>, old: Given, new: Given) -> PyResult<Compared> {
     let (old, new) = (tensors(old)?, tensors(new)?);
-    let compared: Comparison = py.detach(|| compare(&old, &new));
+    let compared = py.detach(|| compare(&old, &new));
     let mut counts = vec![("same", compared.same)];
     counts.extend(Verdict::ALL.map(|it| (it.word(), compared.count(it))));
+    let is_same = compared.is_same();
     let found = compared.findings.into_iter().map(|it| {
         let detail = it.detail(list::escape);
         (it.name, it.verdict.word(), it.other, detail)
     });
-    Ok((found.collect(), counts, compared.prefix))
+    Ok((found.collect(), counts, compared.prefixes, is_same))
+}
+
+/// The digests of tensors in the memory of the CPU, by their addresses and lengths, one after the other.
+#[pyfunction]
+#[pyo3(signature = (places, threads, /))]
+pub(crate) fn _hash_memory<'py>(
+    py: Python<'py>,
+    places: Vec<(usize, usize)>,
+    threads: isize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let threads = Threads::new(threads)?;
+    let bytes = |&(address, len): &(usize, usize)| match len {
+        0 => &[][..],
+        // SAFETY: only `_tensors/hashing.py` calls this, with the memory of contiguous tensors, which it holds.
+        _ => unsafe { slice::from_raw_parts(address as *const u8, len) },
+    };
+    let blobs: Vec<&[u8]> = places.iter().map(bytes).collect();
+    let mut digests = vec![0; 32 * blobs.len()];
+    py.detach(|| {
+        threads.run_at_most(|most| Batch::new().threads(most).fill(&blobs, &mut digests));
+    });
+    Ok(PyBytes::new(py, &digests))
 }

@@ -20,13 +20,12 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 import torch.multiprocessing as mp
 import treewide
-import treewide.dcp
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.filesystem import FileSystem
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
-from treewide.dcp import DamageError
-from treewide.torch import digests
+from treewide.weights import dcp as hashed, digests
+from treewide.weights.dcp import DamageError
 
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)
@@ -35,7 +34,7 @@ VERSION = tuple(map(int, torch.__version__.split(".")[:2]))
 
 
 #: One process without a group.
-CHECK = "import sys, treewide.dcp; treewide.dcp.verify(sys.argv[1])"
+CHECK = "import sys; from treewide.weights.dcp import verify; verify(sys.argv[1])"
 
 
 class Hostile:
@@ -65,11 +64,11 @@ class Checkpoints:
         return self.folder / name
 
     def writer(self, name, **options):
-        return treewide.dcp.writer()(self.folder / name, sync_files=False, **options)
+        return hashed.FileSystemWriter(self.folder / name, sync_files=False, **options)
 
     def load(self, path, **options):
         into = {name: torch.zeros_like(it) if name != "step" else 0 for name, it in self.state.items()}
-        dcp.load(into, storage_reader=treewide.dcp.reader()(path), **options)
+        dcp.load(into, storage_reader=hashed.FileSystemReader(path), **options)
         return into
 
     def check(self, path, lists=("checkpoint.b3",)):
@@ -79,7 +78,7 @@ class Checkpoints:
         assert sorted(listed) == files, (listed, files)
         assert all(treewide.hash_file(path / name).hex() == value for name, value in listed.items())
         assert all((path / it).read_text().splitlines() for it in lists)
-        treewide.dcp.verify(path)
+        hashed.verify(path)
 
     def once(self, change):
         """Change files on one rank."""
@@ -143,7 +142,9 @@ def of_safetensors(it):
     """Files of safetensors, which have an index and no metadata, or nothing at all."""
     from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
 
-    hugging_face = treewide.dcp.writer(HuggingFaceStorageWriter)
+    class hugging_face(hashed.HashingWriter, HuggingFaceStorageWriter):
+        pass
+
     tensors = {name: tensor for name, tensor in it.state.items() if name != "step"}
     it.check(it.save("shards", tensors, hugging_face(str(it.folder / "shards"), save_distributed=True)))
     whole = {name: tensor.full_tensor() for name, tensor in tensors.items()}
@@ -167,38 +168,39 @@ def of_damage(it):
         path.write_bytes(data)
 
     path = damaged("a bit", lambda path: flip(path / "__1_0.distcp"))
-    it.refuse(lambda: treewide.dcp.verify(path), "a bit: __1_0.distcp: is not as it was written")
+    it.refuse(lambda: hashed.verify(path), "a bit: __1_0.distcp: is not as it was written")
     it.refuse(lambda: it.load(path), "__1_0.distcp: is not as it was written", error=CheckpointException)
     mark = it.folder / "loaded"
     path = damaged("a pickle", lambda path: (path / ".metadata").write_bytes(pickle.dumps(Hostile(mark))))
-    it.refuse(lambda: treewide.dcp.verify(path), ".metadata: is not as it was written")
+    it.refuse(lambda: hashed.verify(path), ".metadata: is not as it was written")
     it.refuse(lambda: it.load(path), ".metadata: is not as it was written", error=CheckpointException)
     assert not mark.exists()
     path = damaged("less", lambda path: (path / "__0_0.distcp").unlink())
-    it.refuse(lambda: treewide.dcp.verify(path), "__0_0.distcp: No such file")
+    it.refuse(lambda: hashed.verify(path), "__0_0.distcp: No such file")
     path = damaged("more", lambda path: (path / "__7_0.distcp").write_bytes(b"old"))
-    it.refuse(lambda: treewide.dcp.verify(path), "__7_0.distcp: is not in the list")
+    it.refuse(lambda: hashed.verify(path), "__7_0.distcp: is not in the list")
     path = damaged("no list", lambda path: (path / "checkpoint.b3").unlink())
-    it.refuse(lambda: treewide.dcp.verify(path), "there is no checkpoint.b3", f"rank {RANKS - 1}")
+    it.refuse(lambda: hashed.verify(path), "there is no checkpoint.b3", f"rank {RANKS - 1}")
     it.refuse(lambda: it.load(path), "is not in checkpoint.b3 next to it", error=CheckpointException)
     for number, line in enumerate(("nonsense", "0" * 64 + "  ../x", "0" * 64 + "  .metadata", "g" * 64 + "  x")):
         path = damaged(f"line {number}", lambda path, line=line: (path / "checkpoint.b3").open("a").write(line + "\n"))
-        it.refuse(lambda path=path: treewide.dcp.verify(path), "checkpoint.b3, line 4: not a digest")
+        it.refuse(lambda path=path: hashed.verify(path), "checkpoint.b3, line 4: not a digest")
     other = it.folder / f"of rank {it.rank}"
     shutil.copytree(right, other)
     if it.rank:
         shutil.copy(other / "__0_0.distcp", other / "__9_0.distcp")
         with (other / "checkpoint.b3").open("a") as file:
             file.write(f"{treewide.hash_file(other / '__9_0.distcp').hex()}  __9_0.distcp\n")
-    it.refuse(lambda: treewide.dcp.verify(other), "other files named checkpoint.b3")
-    treewide.dcp.verify(right)
+    it.refuse(lambda: hashed.verify(other), "other files named checkpoint.b3")
+    hashed.verify(right)
+    it.refuse(lambda: hashed.verify(right if it.rank else 5), "rank 0: expected str, bytes or os.PathLike")
     group = dist.new_group([0])
     if it.rank:
         with contextlib.suppress(ValueError):
-            treewide.dcp.verify(right, group=group)
+            hashed.verify(right, group=group)
             raise AssertionError("a rank outside of the group took part")
     else:
-        treewide.dcp.verify(right, group=group)
+        hashed.verify(right, group=group)
 
 
 def main(rank, folder, port):

@@ -1,4 +1,4 @@
-"""`treewide.torch.digests` next to hashing the same local bytes, in turn: `python measure_weights.py RANKS`.
+"""`treewide.weights.digests` next to hashing the same local bytes, in turn: `python measure_weights.py RANKS`.
 
 The model is one layer of Llama 8B, 436 MB, sharded by rows (FSDP) or as tensor parallel does; and 700 small tensors.
 """
@@ -14,7 +14,7 @@ import torch.multiprocessing as mp
 import treewide
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Shard
-from treewide.torch import digests
+from treewide.weights import digests
 
 torch.set_num_threads(1)
 TURNS = 9

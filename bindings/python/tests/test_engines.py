@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from treewide import digest
-from treewide.tensors import Different, TensorDigest, merge, read_list
+from treewide.weights import Different, TensorDigest, digests, merge
 
 np = pytest.importorskip("numpy", reason="numpy is not installed")
 
@@ -218,4 +218,4 @@ def test_fingerprints_are_written_with_each_checkpoint(monkeypatch, tmp_path):
     state = SimpleNamespace(global_step=3, is_world_process_zero=True)
     callback = DOCUMENT["fingerprints"]()
     callback.on_save(SimpleNamespace(output_dir=str(tmp_path)), state, None, model=model, optimizer=None)
-    assert read_list(folder / "model.tensors.b3")["bias"].digest == digest(model.bias.detach().numpy().tobytes())
+    assert digests(folder / "model.tensors.b3")["bias"].digest == digest(model.bias.detach().numpy().tobytes())

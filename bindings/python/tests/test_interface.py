@@ -43,7 +43,7 @@ def modules():
 
 @pytest.mark.parametrize("name", [*modules()])
 def test_a_module_shows_its_interface_and_nothing_else(name):
-    module = importlib.import_module(name)
+    module = pytest.importorskip(name, reason=f"what {name} is for is not installed", exc_type=ImportError)
     public = {it for it in vars(module) if not it.startswith("_")}
     # Modules below it that were imported by now.
     inner = {it for it in public if getattr(getattr(module, it), "__name__", "") == f"{name}.{it}"}

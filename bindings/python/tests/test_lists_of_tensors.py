@@ -1,4 +1,4 @@
-"""`treewide.safetensors.tensors`, `treewide.gguf.tensors` and the lists of `treewide.tensors`."""
+"""`treewide.weights` with files and lists. Nothing here needs PyTorch."""
 
 import json
 import subprocess
@@ -7,8 +7,7 @@ import sys
 import numpy as np
 import pytest
 import treewide
-from treewide import gguf, safetensors
-from treewide.tensors import TensorDigest, compare, fingerprint, read_list, write_list
+from treewide.weights import TensorDigest, TensorDigests, VerifyError, compare, digests, verify
 
 
 def save(path, tensors):
@@ -32,41 +31,83 @@ MODEL = {
 
 def test_tensors_have_type_shape_and_the_digest_of_hash_many(tmp_path):
     path = save(tmp_path / "model.safetensors", MODEL)
-    digests = treewide.hash_many(MODEL)
+    hashed = treewide.hash_many(MODEL)
     for threads in (1, treewide.AUTO):
-        found = safetensors.tensors(path, threads=threads)
-        assert found == {name: TensorDigest("F32", it.shape, digests[name]) for name, it in MODEL.items()}
-        assert list(found) == list(MODEL), "the order of the header"
-    assert safetensors.tensors(tmp_path) == found, "a directory"
-    assert safetensors.digests(tmp_path) == digests
+        found = digests(path, threads=threads)
+        assert found == {name: TensorDigest("F32", it.shape, hashed[name]) for name, it in MODEL.items()}
+    assert digests(tmp_path) == found, "a directory"
     seen = []
-    safetensors.tensors(path, progress=seen.append)
+    digests(path, progress=seen.append)
     assert seen[-1] == sum(it.nbytes for it in MODEL.values())
 
 
 def test_lists_come_back_and_are_those_of_the_command(tmp_path):
     path = save(tmp_path / "model.safetensors", MODEL)
-    found = safetensors.tensors(path)
-    write_list(tmp_path / "model.tensors.b3", found)
-    assert read_list(tmp_path / "model.tensors.b3") == found
+    found = digests(path)
+    found.save(tmp_path / "model.tensors.b3")
+    assert digests(tmp_path / "model.tensors.b3") == found
     text = (tmp_path / "model.tensors.b3").read_bytes()
-    assert fingerprint(found) == treewide.digest(text)
+    assert found.fingerprint == treewide.digest(text)
     command = [sys.executable, "-m", "treewide", "tensors", str(path)]
     assert subprocess.run(command, capture_output=True, check=True).stdout == text
     (tmp_path / "wrong.tensors.b3").write_bytes(text.replace(b"\n", b"\r\n"))
     with pytest.raises(ValueError, match=r"wrong\.tensors\.b3:1: ends in CR LF"):
-        read_list(tmp_path / "wrong.tensors.b3")
+        digests(tmp_path / "wrong.tensors.b3")
     with pytest.raises(FileNotFoundError):
-        read_list(tmp_path / "missing.tensors.b3")
+        digests(tmp_path / "missing.tensors.b3")
     for wrong, match in [
         (TensorDigest("F 32", (), b"0" * 32), "x: the type"),
         (TensorDigest("F32", (), b"0" * 31), "x: a digest has 32 bytes, and this one has 31"),
     ]:
-        for function in (fingerprint, lambda it: write_list(tmp_path / "x", it), lambda it: compare({}, it)):
+        made = TensorDigests({"x": wrong})
+        for call in (lambda it: it.fingerprint, lambda it: it.save(tmp_path / "x"), lambda it: compare(found, it)):
             with pytest.raises(ValueError, match=match):
-                function({"x": wrong})
+                call(made)
+    assert not (tmp_path / "x").exists()
     with pytest.raises((OverflowError, TypeError)):
-        fingerprint({"x": TensorDigest("F32", (-1,), b"0" * 32)})
+        print(TensorDigests({"x": TensorDigest("F32", (-1,), b"0" * 32)}).fingerprint)
+
+
+def test_every_place_takes_every_kind(tmp_path):
+    path = save(tmp_path / "model.safetensors", MODEL)
+    save(tmp_path / "other.safetensors", {**MODEL, "b": MODEL["b"] + 1})
+    found = digests(path)
+    found.save(tmp_path / "a.tensors.b3")
+    one = TensorDigests(found)
+    kinds = [path, str(path), tmp_path, tmp_path / "a.tensors.b3", found, one, dict(found)]
+    for x in kinds:
+        for expected in (*kinds, found.fingerprint, found.fingerprint.hex()):
+            assert verify(x, expected) and verify(x, expected, stable=True)
+            if expected in kinds:
+                assert compare(x, expected)
+    for expected in (tmp_path / "other.safetensors", digests(tmp_path / "other.safetensors").fingerprint, "0" * 64):
+        with pytest.raises(VerifyError, match=r"these are not the weights|is expected") as raised:
+            verify(tmp_path, expected)
+    assert raised.value.report is None
+    with pytest.raises(VerifyError, match="CHANGED   b  F32") as raised:
+        verify(path, tmp_path / "other.safetensors")
+    assert [it.name for it in raised.value.report.findings] == ["b"] and not raised.value.report
+    with pytest.raises(TypeError, match="a fingerprint does not say"):
+        compare(found.fingerprint, found)
+    short = {name.removeprefix("b"): it for name, it in found.items()}
+    assert verify(found, short, rename=lambda name: name.removeprefix("b"))
+    with pytest.raises(ValueError, match="two tensors have the name x"):
+        digests(path, rename=lambda name: "x")
+    assert digests(tmp_path).not_read == (tmp_path / "other.safetensors",)
+    assert str(compare(tmp_path, found)) == f"3 same; not read: {tmp_path / 'other.safetensors'}"
+
+
+def test_nothing_is_never_the_same(tmp_path):
+    found = digests(save(tmp_path / "model.safetensors", MODEL))
+    (tmp_path / "empty.tensors.b3").write_bytes(b"")
+    empty = TensorDigest("F32", (0,), treewide.digest(b""))
+    for nothing in ({}, {"x": empty}, tmp_path / "empty.tensors.b3"):
+        for call in (digests, lambda it: verify(it, it), lambda it: verify(it, found), lambda it: compare(found, it)):
+            with pytest.raises(ValueError, match="no weights: there is no tensor, or none has bytes"):
+                call(nothing)
+    for wrong in (None, 5, {"x": b"bytes"}, [found]):
+        with pytest.raises(TypeError, match="a model is a"):
+            digests(wrong)
 
 
 def test_compare_reports_what_differs():
@@ -81,16 +122,40 @@ def test_compare_reports_what_differs():
         ("added", "new", None),
         ("moved", "was", "is"),
     ]
-    assert {word for word, number in report.counts.items() if number == 0} == {"retyped", "reshaped"}
+    assert {word for word, number in report.counts.items() if number == 0} == {"retyped", "reshaped", "alias"}
     assert str(report).splitlines()[-2:] == ["MOVED     was  -> is", "1 same, 1 changed, 1 moved, 1 added, 1 removed"]
-    assert compare(old, {f"module.{name}": it for name, it in new.items()}).prefix == "module."
+    report = compare(old, {f"module.{name}": it for name, it in old.items()})
+    assert report.prefixes == ("module.",) and "behind module." in str(report)
+
+
+def test_tied_weights_are_aliases(tmp_path):
+    header = {"embed": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}, "__metadata__": {"head": "embed"}}
+    text = json.dumps(header).encode()
+    path = tmp_path / "tied.safetensors"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"1")
+    tied = digests(path)
+    assert set(tied) == {"embed"} and tied.aliases == {"head": "embed"}
+    other = TensorDigest("U8", (1,), treewide.digest(b"2"))
+    both = {"embed": tied["embed"], "head": tied["embed"]}
+    named = TensorDigests(both, {"head": "embed"})
+    assert named.fingerprint == tied.fingerprint != TensorDigests(both).fingerprint
+    for it in (dict(tied), tied, both, named):
+        assert verify(it, tied) and verify(tied, it) and compare(it, path)
+    assert [it.verdict for it in compare(tied, dict(tied)).findings] == ["alias"]
+    for it in ({**both, "head": other}, {"head": other}, {"embed": other}):
+        with pytest.raises(VerifyError):
+            verify(it, tied)
+    with pytest.raises(VerifyError):
+        verify(both, dict(tied))
+    renamed = digests(tied, rename=lambda name: f"model.{name}")
+    assert renamed.aliases == {"model.head": "model.embed"} and set(renamed) == {"model.embed"}
 
 
 def test_gguf_files_that_are_not_valid_are_refused(tmp_path):
     path = tmp_path / "a.gguf"
     path.write_bytes(b"GGUF" + (1).to_bytes(4, "little") + bytes(16))
     with pytest.raises(ValueError, match=r"a\.gguf: this is GGUF version 1;"):
-        gguf.tensors(path)
+        digests(path)
 
 
 def test_files_of_the_package_gguf(tmp_path):
@@ -113,5 +178,5 @@ def test_files_of_the_package_gguf(tmp_path):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    found = gguf.tensors(path)
+    found = digests(path)
     assert found == {name: TensorDigest(name, (8, 256), treewide.digest(it)) for name, it in tensors.items()}

@@ -1,4 +1,4 @@
-"""`treewide.tensors.parts` and `merge`: full tensors from pieces in several processes. Nothing here needs PyTorch."""
+"""`treewide.weights.parts` and `merge`: full tensors from pieces in several processes. Nothing here needs PyTorch."""
 
 import itertools
 import json
@@ -11,7 +11,7 @@ from conftest import pattern
 from treewide import digest
 from treewide._tensors.layouts import Placement, indices_of
 from treewide._treewide import Parts
-from treewide.tensors import Different, Missing, Piece, TensorDigest, merge, parts
+from treewide.weights import Different, Missing, Piece, TensorDigest, merge, parts
 
 np = pytest.importorskip("numpy", reason="numpy is not installed")
 
@@ -133,7 +133,8 @@ def test_kinds_of_pieces():
     scalar = parts({"x": Piece(np.float64(3.5), (), ())})
     assert merge([scalar]) == {"x": TensorDigest("F64", (), digest(np.float64(3.5).tobytes()))}
     empty = parts({"x": Piece(np.zeros((0, 3), "i8"), (0, 3), (0, 0))})
-    assert merge([empty, empty]) == {"x": TensorDigest("I64", (0, 3), digest(b""))}
+    other = parts({"y": Piece(b"1", (1,), (0,))})
+    assert merge([empty, other, empty])["x"] == TensorDigest("I64", (0, 3), digest(b""))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,9 @@ def test_altered_answers_are_refused():
     known = Parts(4, object=digest(json.dumps(["x", "U8", [4]]).encode()))
     known.hash(b"abcd", 0)
     packed = Parts._pack([known])
-    assert merge([altered([["x", "U8", [4], [4], 1]], packed)]) == {"x": TensorDigest("U8", (4,), digest(b"abcd"))}
+    assert merge([altered([["x", "U8", [4], [4], 1, None]], packed)]) == {
+        "x": TensorDigest("U8", (4,), digest(b"abcd"))
+    }
     entries = [
         5,
         ["x"],
@@ -210,6 +213,8 @@ def test_altered_answers_are_refused():
         ["x", "U8", [4], [10**4000] * 400, 1],
         ["x", "U8", [1] * 99, [1] * 99, 4],
     ]
+    entries = [[*it, None] if isinstance(it, list) and len(it) == 5 else it for it in entries]
+    entries += [["x", "U8", [4], [4], 1], *(["x", "U8", [4], [4], 1, tied] for tied in (5, [], {}, True))]
     heads = [*([it] for it in entries), 5, None, "abcde", {"a": 1}, b"{", b"[" * 200_000, b"\xff", [], entries[1:2] * 2]
     heads += [b'[["x","U8",[4],[NaN],1]]', b'[["x","U8",[4],[' + b"9" * 5000 + b"],1]]"]
     for head in heads:
@@ -244,7 +249,9 @@ def test_answers_that_do_not_belong_together_are_refused():
         changed[at] ^= 1
         with pytest.raises(ValueError, match="damaged"):
             merge([bytes(changed)])
-    assert merge([]) == {}
+    for nothing in ([], [parts({})], [parts({"x": Piece(b"", (0,), (0,))})]):
+        with pytest.raises(ValueError, match="there are no weights"):
+            merge(nothing)
 
 
 def test_a_part_of_a_whole_cannot_be_compared():

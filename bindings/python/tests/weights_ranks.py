@@ -32,9 +32,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 from torch.distributed.tensor.placement_types import _StridedShard
 from treewide._tensors import collective, hashing
 from treewide._tensors.local import bytes_of
-from treewide.safetensors import tensors
-from treewide.tensors import fingerprint, merge, write_list
-from treewide.torch import digests, parts, verify
+from treewide.weights import digests, merge, parts, verify
 
 try:
     from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
@@ -111,7 +109,7 @@ class Ranks:
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model.safetensors")
                 save_file({name: it.detach().resolve_conj().contiguous().clone() for name, it in full.items()}, path)
-                assert tensors(path) == found, layout
+                assert digests(path) == found, layout
         assert most is None or sent <= most, f"{layout}: {sent} bytes were sent, of at most {most}"
         self.say(f"{layout}: {sent} bytes sent")
         self.layouts += 1
@@ -121,7 +119,7 @@ class Ranks:
         """All ranks raise the same text."""
         try:
             call(make(), **options)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             text = str(error)
         else:
             raise AssertionError(f"{layout} is not refused")
@@ -160,7 +158,9 @@ def of_tensors(ranks):
         "b": torch.randn(3, 50, 7),
         "c": torch.randn(2, 5, 999),
     }
-    ranks.check("columns of odd widths", ranks.distribute(odd, Shard(1)), odd, {2: 33878, 4: 97900}[world])
+    narrow = ranks.distribute(odd, Shard(1))
+    ranks.check("columns of odd widths", narrow, odd, {2: 33878, 4: 97900}[world], rows="exchange")
+    ranks.check("columns of some bytes are made into rows", narrow, odd, {2: 5000, 4: 16000}[world])
     ranks.check("Shard(2)", {"c": distribute_tensor(odd["c"], ranks.mesh, [Shard(2)])}, {"c": odd["c"]})
     # Only even ones before 2.8.
     strided = (
@@ -203,19 +203,21 @@ def of_tensors(ranks):
 def of_models(ranks):
     world, mesh = ranks.world, ranks.mesh
     made, full = model()
-    plain = fingerprint(digests(full))
+    plain = digests(full).fingerprint
     fully_shard(made, mesh=mesh)
     found = ranks.check("FSDP2", made, full, {2: 10708, 4: 35806}[world])
-    assert fingerprint(found) == plain
+    assert found.fingerprint == plain
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.tensors.b3")
-        write_list(path, found)
-        assert verify(made, path) and verify(made, found)
+        found.save(path)
+        assert verify(made, path) and verify(made, found, stable=True) and verify(made, plain)
         with torch.no_grad():
             made.layers[1].down.weight.to_local()[0, 0] += 1
-        report = verify(made, path)
-        assert not report and all(
-            it.name == "layers.1.down.weight" and it.verdict == "changed" for it in report.findings
+        ranks.refuse(
+            "a model that changed", lambda: made, "CHANGED   layers.1.down.weight", call=lambda it: verify(it, path)
+        )
+        ranks.refuse(
+            "another fingerprint", lambda: made, f"{plain.hex()} is expected", call=lambda it: verify(it, plain)
         )
     made, full = model(vocabulary=301, dim=97, hidden=5)
     for layer in made.layers:
@@ -228,7 +230,13 @@ def of_models(ranks):
     made, full = model(tied=True)
     fully_shard(made, mesh=mesh)
     found = ranks.check("FSDP2, tied weights", made, full)
-    assert found["embed.weight"] == found["head.weight"]
+    assert found["embed.weight"] == found["head.weight"] and found.aliases == {"head.weight": "embed.weight"}
+    assert verify({name: it for name, it in full.items() if name != "head.weight"}, found)
+    # Where a rank has nothing of them.
+    few = ranks.distribute({"w": torch.randn(1, 5)}, Shard(0))
+    assert digests({"a": few["w"], "b": few["w"].detach()}).aliases == {"b": "a"}
+    one = {"a": few["w"], "b": few["w"] if ranks.rank else few["w"].clone()}
+    assert digests(one).aliases == {}
     if VERSION >= (2, 6):
         made, full = model()
         fully_shard(
@@ -258,7 +266,7 @@ def of_models(ranks):
     ranks.check("another order of names", dict(sorted(full.items(), reverse=bool(ranks.rank))), full)
     group = dist.new_group([0])
     if ranks.rank == 0:
-        assert fingerprint(digests(full, group=group)) == plain
+        assert digests(full, group=group).fingerprint == plain
     if world == 4:
         of_meshes(ranks)
 
@@ -348,8 +356,9 @@ def of_lonely_faults(ranks):
 
     here = f"rank {last}: "
     ranks.refuse("a model of a wrong type", lambda: None if is_last else full, here, "a model is a module or a mapping")
-    ranks.refuse("a number as a name", lambda: {1: one} if is_last else full, here, "is a string: 1")
-    ranks.refuse("nested dicts", lambda: {"model": full} if is_last else full, here, "model is dict: pass its tensors")
+    ranks.refuse("a name that is not text", lambda: {"\ud800": one} if is_last else full, here, "is not text")
+    ranks.refuse("an array", lambda: {"w": one.numpy()} if is_last else full, here, "w is ndarray: pass torch")
+    ranks.refuse("no tensor", lambda: {"step": 1}, "there are no weights")
     failing = nn.Linear(3, 3)
     failing.register_state_dict_pre_hook(lambda *_: out_of_memory())
     ranks.refuse("a module that fails", lambda: failing if is_last else full, here, "MemoryError")
@@ -367,10 +376,20 @@ def of_lonely_faults(ranks):
     ranks.refuse(
         "other arguments", lambda: full, "other arguments: rank 0 has", replicas="first" if is_last else "check"
     )
+    ranks.refuse("stable on one rank", lambda: full, "other arguments: rank 0 has", stable=is_last)
+    ranks.refuse("threads of one rank", lambda: full, here, "threads", threads=0 if is_last else 1)
+    ranks.refuse("a renaming that fails", lambda: full, here, "two tensors", rename=lambda it: "x" if is_last else it)
+    found = digests(full)
+    for wrong in ({"w": found["w"]}, bytes(32), None, 5, {"w": 3}, {}):
+
+        def expecting(it, wrong=wrong):
+            return verify(it, wrong if is_last else found)
+
+        ranks.refuse(f"another expectation: {wrong!r:.20}", lambda: full, f"rank {last}", call=expecting)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.tensors.b3")
         if not is_last:
-            write_list(path, {})
+            found.save(path)
         ranks.refuse(
             "a list that one rank lacks", lambda: path, here, "model.tensors.b3", call=lambda path: verify(full, path)
         )

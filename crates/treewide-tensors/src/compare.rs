@@ -18,6 +18,8 @@ pub enum Verdict {
     Added,
     /// Only the old model has it.
     Removed,
+    /// Only one model has this name, and both have another name of the tensor. This does not count as a difference.
+    Alias,
 }
 
 /// A tensor that differs.
@@ -40,20 +42,27 @@ pub struct Finding {
 pub struct Comparison {
     /// The tensors that differ, in the order of names.
     pub findings: Vec<Finding>,
-    /// How many tensors are the same.
+    /// How many names have the same tensor.
     pub same: u64,
-    /// A prefix in names that only one model has, if nothing is the same for this reason.
-    pub prefix: Option<&'static str>,
+    /// The names of the old and the new model.
+    pub names: (usize, usize),
+    /// Parts of names, such as `model.`, without which one model has all names of the other.
+    pub prefixes: Vec<String>,
+    /// Whether these are in the names of the new model.
+    pub new_has_prefixes: bool,
 }
-
-/// Prefixes that wrappers of PyTorch put before names.
-const PREFIXES: [&str; 4] =
-    ["_orig_mod.", "module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."];
 
 impl Verdict {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Changed, Self::Retyped, Self::Reshaped, Self::Moved, Self::Added, Self::Removed];
+    pub const ALL: [Self; 7] = [
+        Self::Changed,
+        Self::Retyped,
+        Self::Reshaped,
+        Self::Moved,
+        Self::Added,
+        Self::Removed,
+        Self::Alias,
+    ];
 
     /// The verdict as a word in lower case.
     pub fn word(self) -> &'static str {
@@ -64,6 +73,7 @@ impl Verdict {
             Self::Moved => "moved",
             Self::Added => "added",
             Self::Removed => "removed",
+            Self::Alias => "alias",
         }
     }
 }
@@ -71,7 +81,7 @@ impl Verdict {
 impl Comparison {
     /// Whether nothing differs.
     pub fn is_same(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.iter().all(|it| it.verdict == Verdict::Alias)
     }
 
     /// How many tensors have a verdict.
@@ -93,7 +103,9 @@ impl Finding {
                 format!("{old} -> {new}{same}")
             }
             (Some(it), None, Some(other)) | (None, Some(it), Some(other)) => {
-                format!("{it}, the bytes of {other}")
+                let what =
+                    if self.verdict == Verdict::Alias { "another name" } else { "the bytes" };
+                format!("{it}, {what} of {other}")
             }
             (Some(it), None, None) | (None, Some(it), None) => it.to_string(),
             (None, None, _) => String::new(),
@@ -104,59 +116,118 @@ impl Finding {
 /// The first name of each tensor, and how many names it has.
 fn names(tensors: &Tensors) -> BTreeMap<&TensorDigest, (&str, u64)> {
     let mut names = BTreeMap::new();
-    for (name, tensor) in tensors {
+    for (name, tensor) in tensors.iter() {
         names.entry(tensor).or_insert((&**name, 0)).1 += 1;
     }
     names
 }
 
+/// A model by all its names; tied weights have several.
+struct Side<'a> {
+    tensors: &'a Tensors,
+    names: BTreeMap<&'a str, &'a TensorDigest>,
+    /// Tensors that both have, each with a name that is in both.
+    common: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Side<'a> {
+    fn new(tensors: &'a Tensors, other: &Tensors) -> Self {
+        let (names, theirs) = (tensors.names(), other.names());
+        let common = names.keys().filter(|name| theirs.contains_key(*name));
+        let of = |name: &'a str| tensors.aliases.get(name).map_or(name, |it| it);
+        let common = common.map(|&name| (of(name), name)).collect();
+        Self { tensors, names, common }
+    }
+
+    /// Another name of a tensor, which both have.
+    fn alias(&self, name: &str) -> Option<&'a str> {
+        self.common.get(self.tensors.aliases.get(name).map_or(name, |it| it)).copied()
+    }
+}
+
 /// Compares the tensors of an old and a new model, by their names.
 ///
 /// A tensor that only the old one has counts as moved if it is there once in each, and its name in the new one is not in the old
-/// one: norms of ones and biases of zeros are all alike.
+/// one: norms of ones and biases of zeros are all alike. A name that only one has is an alias if both have another name of this tensor.
 pub fn compare(old: &Tensors, new: &Tensors) -> Comparison {
     let (in_old, in_new) = (names(old), names(new));
-    let mut all = Comparison::default();
-    for (name, is) in old {
-        let finding = |verdict, now: Option<&TensorDigest>, other: Option<&str>| Finding {
-            name: name.clone(),
-            verdict,
-            old: Some(is.clone()),
-            new: now.cloned(),
-            other: other.map(str::to_owned),
-        };
-        all.findings.push(match new.get(name) {
-            Some(now) if now == is => {
-                all.same += 1;
-                continue;
+    let (is, now) = (Side::new(old, new), Side::new(new, old));
+    let mut all = Comparison { names: (is.names.len(), now.names.len()), ..Comparison::default() };
+    let mut add = |name: &str,
+                   verdict,
+                   old: Option<&TensorDigest>,
+                   new: Option<&TensorDigest>,
+                   other: Option<&str>| {
+        let (old, new) = (old.cloned(), new.cloned());
+        let (name, other) = (name.to_owned(), other.map(str::to_owned));
+        all.findings.push(Finding { name, verdict, old, new, other });
+    };
+    let mut moved = BTreeSet::new();
+    for (&name, &it) in &is.names {
+        match now.names.get(name).copied() {
+            Some(new) if new == it => all.same += 1,
+            new @ Some(other) => {
+                let verdict = match other {
+                    other if other.dtype != it.dtype => Verdict::Retyped,
+                    other if other.shape != it.shape => Verdict::Reshaped,
+                    _ => Verdict::Changed,
+                };
+                add(name, verdict, Some(it), new, None);
             }
-            now @ Some(it) if it.dtype != is.dtype => finding(Verdict::Retyped, now, None),
-            now @ Some(it) if it.shape != is.shape => finding(Verdict::Reshaped, now, None),
-            now @ Some(_) => finding(Verdict::Changed, now, None),
-            None => match in_new.get(is) {
-                Some(&(other, 1)) if in_old[is].1 == 1 && !old.contains_key(other) => {
-                    finding(Verdict::Moved, new.get(other), Some(other))
+            None => match (is.alias(name), in_new.get(it)) {
+                (other @ Some(_), _) => add(name, Verdict::Alias, Some(it), None, other),
+                // Its tensor has a verdict.
+                _ if old.aliases.contains_key(name) => {}
+                (_, Some(&(other, 1))) if in_old[it].1 == 1 && !is.names.contains_key(other) => {
+                    moved.insert(other);
+                    add(name, Verdict::Moved, Some(it), new.get(other), Some(other));
                 }
-                other => finding(Verdict::Removed, None, other.map(|it| it.0)),
+                (_, other) => add(name, Verdict::Removed, Some(it), None, other.map(|it| it.0)),
             },
-        });
+        }
     }
-    let is_moved = |it: &&Finding| it.verdict == Verdict::Moved;
-    let moved: BTreeSet<String> =
-        all.findings.iter().filter(is_moved).filter_map(|it| it.other.clone()).collect();
-    for (name, now) in
-        new.iter().filter(|(name, _)| !old.contains_key(*name) && !moved.contains(*name))
-    {
-        let other = in_old.get(now).map(|it| it.0.to_owned());
-        let (name, verdict) = (name.clone(), Verdict::Added);
-        all.findings.push(Finding { name, verdict, old: None, new: Some(now.clone()), other });
+    for (&name, &it) in &now.names {
+        match now.alias(name) {
+            _ if is.names.contains_key(name) || moved.contains(name) => {}
+            other @ Some(_) => add(name, Verdict::Alias, None, Some(it), other),
+            None if new.aliases.contains_key(name) => {}
+            None => add(name, Verdict::Added, None, Some(it), in_old.get(it).map(|it| it.0)),
+        }
     }
     all.findings.sort_by(|one, other| (&one.name, one.verdict).cmp(&(&other.name, other.verdict)));
-    let has = |tensors: &Tensors, prefix: &str| {
-        !tensors.is_empty() && tensors.keys().all(|it| it.contains(prefix))
+    let behind = |short: &Side<'_>, long: &Side<'_>| {
+        let (short, long) = (short.names.keys().copied(), long.names.keys().copied());
+        prefixes(&short.collect(), &long.collect())
     };
-    all.prefix = PREFIXES.into_iter().find(|it| all.same == 0 && has(old, it) != has(new, it));
+    all.new_has_prefixes = true;
+    all.prefixes = behind(&is, &now).unwrap_or_else(|| {
+        all.new_has_prefixes = false;
+        behind(&now, &is).unwrap_or_default()
+    });
     all
+}
+
+/// The parts of names without which `long` has all names of `short`.
+fn prefixes(short: &BTreeSet<&str>, long: &BTreeSet<&str>) -> Option<Vec<String>> {
+    let name = short.difference(long).next()?;
+    let more = |other: &&str| more_parts(name, other);
+    let found = long.iter().filter_map(more).min_by_key(Vec::len)?;
+    let plain = |name: &str| found.iter().fold(name.to_owned(), |name, it| strip(&name, it));
+    let stripped: BTreeSet<String> = long.iter().map(|it| plain(it)).collect();
+    let is_clear = stripped.len() == long.len();
+    (is_clear && short.iter().all(|it| stripped.contains(&plain(it)))).then_some(found)
+}
+
+/// The parts that a name has between those of another, each once.
+fn more_parts(name: &str, long: &str) -> Option<Vec<String>> {
+    let (mut rest, mut more) = (name.split('.').peekable(), Vec::new());
+    for part in long.split('.') {
+        let part_with_dot = format!("{part}.");
+        if rest.next_if_eq(&part).is_none() && !more.contains(&part_with_dot) {
+            more.push(part_with_dot);
+        }
+    }
+    rest.next().is_none().then_some(more).filter(|it| !it.is_empty())
 }
 
 /// A name without a prefix, wherever a part of the name begins with it.

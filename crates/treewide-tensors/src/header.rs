@@ -1,6 +1,7 @@
 //! The tensors that the header of a file names, each checked before anything is hashed.
 
 pub(crate) mod gguf;
+pub(crate) mod other;
 mod safetensors;
 
 use crate::error::{ErrorKind, Fault, short};
@@ -13,6 +14,8 @@ use treewide::file;
 pub struct Header {
     /// The tensors in the order of the header.
     pub tensors: Vec<Tensor>,
+    /// Other names of these tensors, which `__metadata__` has for tied weights.
+    pub aliases: Vec<(String, String)>,
     /// The parts of a model that GGUF files are, if this is one of several.
     pub(crate) split: Option<gguf::Split>,
 }
@@ -23,14 +26,15 @@ pub struct Header {
 /// If it cannot be read, or is not valid: names that are there twice, tensors that overlap, leave gaps or end outside of the file,
 /// types and shapes that do not fit, counts that are larger than the file.
 pub fn read<R: Read + Seek>(mut from: R, size: u64) -> Result<Header, ErrorKind> {
-    let mut start = [0; 8];
-    let wanted = size.min(8) as usize;
-    fill(&mut from, &mut start[..wanted], 0, size)?;
+    let mut start = vec![0; size.min(other::LOOKED_AT) as usize];
+    fill(&mut from, &mut start, 0, size)?;
     if start.starts_with(gguf::MAGIC) {
         return gguf::read(from, size);
     }
-    let tensors = safetensors::read(from, start, size)?;
-    Ok(Header { tensors, split: None })
+    match start.first_chunk() {
+        Some(&length) if safetensors::begins(&start) => safetensors::read(from, length, size),
+        _ => Err(Fault::new(format!("this is {}", other::what(&start))).into()),
+    }
 }
 
 /// Fills `bytes`, which the file had at byte `at` when it had `size` bytes.

@@ -91,7 +91,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensors, Error> {
 /// # Errors
 /// As [`read`], without a name.
 pub fn parse(mut from: impl BufRead) -> Result<Tensors, ErrorKind> {
-    let (mut tensors, mut line, mut before) = (Tensors::new(), Vec::new(), Vec::new());
+    let (mut tensors, mut line, mut before) = (Tensors::default(), Vec::new(), Vec::new());
     for number in 1.. {
         line.clear();
         from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(ErrorKind::from)?;

@@ -2,24 +2,28 @@
 
 use crate::error::{Error, ErrorKind, Fault, short};
 use crate::header::gguf::Split;
-use crate::header::{self, Header};
+use crate::header::{self, Header, other};
 use crate::json::{self, LONGEST};
+use crate::list;
 use crate::options::Options;
 use crate::ranges;
 use crate::tensor::{Tensor, TensorDigest, Tensors};
 use serde_json::Value;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use treewide::{Mode, OUT_LEN, file};
+use treewide::file;
 use treewide_files::name::shown;
 
-/// A model whose headers were read and checked.
+/// A model whose headers were read and checked, or the list of one.
 #[derive(Debug)]
 pub struct Model {
     files: Vec<ModelFile>,
+    /// What a list says. It has no files.
+    listed: Option<Tensors>,
+    not_read: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -27,77 +31,85 @@ struct ModelFile {
     path: PathBuf,
     written: Option<SystemTime>,
     tensors: Vec<Tensor>,
+    aliases: Vec<(String, String)>,
     split: Option<Split>,
 }
+
+/// How names of files end that have weights.
+const WEIGHTS: [&str; 9] =
+    [SAFETENSORS, GGUF, ".bin", ".pt", ".pth", ".ckpt", ".distcp", ".h5", ".msgpack"];
+const SAFETENSORS: &str = ".safetensors";
+const GGUF: &str = ".gguf";
+const INDEX: &str = ".safetensors.index.json";
 
 impl Model {
     /// Reads the headers of a model, and checks them.
     ///
     /// `path` is a file of safetensors or GGUF, which the file's first bytes say; the index `*.safetensors.index.json` of several files;
-    /// the first part `*-00001-of-0000N.gguf` of a split file; or a directory with one of these.
+    /// the first part `*-00001-of-0000N.gguf` of a split file; a directory with one of these; or a list.
     ///
     /// # Errors
-    /// If a file cannot be read, or is not valid: see [`header::read`](crate::header::read). If a tensor is in two files, if the files
-    /// do not have the tensors that the index says, and if parts are missing.
+    /// If a file cannot be read, or is not valid: see [`header::read`](crate::header::read) and [`list::read`]. If a tensor is in
+    /// two files, if the files do not have the tensors that the index says, if parts are missing, and if no tensor has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let is_directory = fs::metadata(path).map_err(|error| opening(path, error))?.is_dir();
-        let paths = if is_directory { inside(path)? } else { parts(path) };
-        let files = match &*paths {
-            [index] if index.to_string_lossy().ends_with(".json") => indexed(index)?,
-            paths => paths.iter().map(|path| ModelFile::open(path)).collect::<Result<_, _>>()?,
-        };
-        let model = Self { files };
-        model.check_parts()?;
-        model.check_names()?;
+        let mut model = Self { files: Vec::new(), listed: None, not_read: Vec::new() };
+        if !is_directory && list::is_list(path) {
+            model.listed = Some(list::read(path)?);
+        } else {
+            let paths = if is_directory { inside(path)? } else { parts(path) };
+            model.files = match &*paths {
+                [index] if index.to_string_lossy().ends_with(".json") => indexed(index)?,
+                paths => {
+                    paths.iter().map(|path| ModelFile::open(path)).collect::<Result<_, _>>()?
+                }
+            };
+            model.check_parts()?;
+            model.check_names()?;
+            model.not_read = model.others(path, is_directory);
+        }
+        if !model.listed.as_ref().map_or(model.bytes() > 0, Tensors::have_bytes) {
+            let text = "has no weights: there is no tensor, or none has bytes";
+            return Err(Error::new(path, Fault::new(text)));
+        }
         Ok(model)
     }
 
-    /// The tensors, file by file, in the order of the headers.
-    pub fn tensors(&self) -> impl Iterator<Item = &Tensor> {
-        self.files.iter().flat_map(|file| &file.tensors)
-    }
-
-    /// The files, in their order.
+    /// The files, in their order. A list has none.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|file| &*file.path)
     }
 
-    /// The bytes of all tensors.
-    pub fn bytes(&self) -> u64 {
-        self.tensors().map(|it| it.range.end - it.range.start).sum()
+    /// Files with weights that were not read: next to an index or in a directory all others, else the other parts of the model.
+    pub fn not_read(&self) -> &[PathBuf] {
+        &self.not_read
     }
 
-    /// The outputs of the tensors, one after the other, in the order of [`tensors`](Self::tensors).
+    /// The bytes of all tensors that are read.
+    pub fn bytes(&self) -> u64 {
+        self.places().map(|(_, it)| it.range.end - it.range.start).sum()
+    }
+
+    /// Type, shape and digest of each tensor.
     ///
     /// # Errors
     /// If a file cannot be read, becomes shorter, or was written to after its header was read, and when the work is cancelled.
-    pub fn hash(&self, options: &Options) -> Result<Vec<u8>, Error> {
-        let mut outputs = Vec::new();
+    pub fn digests(&self, options: &Options) -> Result<Tensors, Error> {
+        let mut all = self.listed.clone().unwrap_or_default();
         for file in &self.files {
             options.progress.reached(&file.path);
-            outputs.extend(file.hash(options)?);
+            all.extend(file.digests(options)?);
+            all.aliases.extend(file.aliases.iter().cloned());
             options.progress.hashed(1, 0);
         }
-        Ok(outputs)
+        // Another file may have such a name for a tensor.
+        let Tensors { named, aliases } = &mut all;
+        aliases.retain(|name, _| !named.contains_key(name));
+        Ok(all)
     }
 
-    /// Type, shape and digest of each tensor. Mode and length of the output of `options` do not count.
-    ///
-    /// # Errors
-    /// As [`hash`](Self::hash).
-    pub fn digests(&self, options: &Options) -> Result<Tensors, Error> {
-        let outputs = self.hash(&options.clone().mode(Mode::PLAIN).output_len(OUT_LEN))?;
-        let tensors = self.tensors().zip(outputs.as_chunks().0).map(|(it, &digest)| {
-            (
-                it.name.clone(),
-                TensorDigest { dtype: it.dtype.clone(), shape: it.shape.clone(), digest },
-            )
-        });
-        Ok(tensors.collect())
-    }
-
-    /// Each tensor with its file, in the order of [`tensors`](Self::tensors).
+    /// Each tensor with its file, file by file, in the order of the headers.
     pub fn places(&self) -> impl Iterator<Item = (&Path, &Tensor)> {
         self.files.iter().flat_map(|file| file.tensors.iter().map(|it| (&*file.path, it)))
     }
@@ -121,10 +133,10 @@ impl Model {
                         split.no
                     ));
                 }
-                Some(Split { tensors: Some(all), .. }) if all != self.tensors().count() as u64 => {
+                Some(Split { tensors: Some(all), .. }) if all != self.places().count() as u64 => {
                     return fault(format!(
                         "the parts have {} tensors, and should have {all}",
-                        self.tensors().count()
+                        self.places().count()
                     ));
                 }
                 _ => {}
@@ -149,34 +161,47 @@ impl Model {
         }
         Ok(())
     }
+
+    fn others(&self, path: &Path, is_directory: bool) -> Vec<PathBuf> {
+        let is_all = is_directory || path.to_string_lossy().ends_with(INDEX);
+        let stem = |path: &Path| Some(part(path, SAFETENSORS).or(part(path, GGUF))?.0.to_owned());
+        let own = stem(path);
+        if !is_all && own.is_none() {
+            return Vec::new();
+        }
+        let folder = if is_directory { path } else { path.parent().unwrap_or(path) };
+        let mut unread = entries(folder).unwrap_or_default();
+        unread.retain(|it| {
+            let name = it.to_string_lossy();
+            WEIGHTS.iter().any(|end| name.ends_with(end))
+                && (is_all || stem(it) == own)
+                && !self.files().any(|read| read.file_name() == it.file_name())
+        });
+        unread
+    }
 }
 
 impl ModelFile {
     fn open(path: &Path) -> Result<Self, Error> {
         let (file, size, written) = open(path)?;
-        let Header { tensors, split } =
+        let Header { tensors, aliases, split } =
             header::read(file, size).map_err(|kind| Error::new(path, kind))?;
-        Ok(Self { path: path.to_owned(), written, tensors, split })
+        Ok(Self { path: path.to_owned(), written, tensors, aliases, split })
     }
 
-    fn hash(&self, options: &Options) -> Result<Vec<u8>, Error> {
+    fn digests(&self, options: &Options) -> Result<Vec<(String, TensorDigest)>, Error> {
         let failed = |kind: ErrorKind| Error::new(&self.path, kind);
         let (file, size, written) = open(&self.path)?;
-        let mut order: Vec<usize> = (0..self.tensors.len()).collect();
-        order.sort_by_key(|&at| (self.tensors[at].range.start, self.tensors[at].range.end));
-        let ranges: Vec<_> = order.iter().map(|&at| self.tensors[at].range.clone()).collect();
+        let mut order: Vec<&Tensor> = self.tensors.iter().collect();
+        order.sort_by_key(|it| (it.range.start, it.range.end));
+        let ranges: Vec<_> = order.iter().map(|it| it.range.clone()).collect();
         // A file that is shorter now has a better message.
         if written != self.written && ranges.last().is_none_or(|it| it.end <= size) {
             let text = "the file was written to after its header was read; hash it again when nothing writes to it";
             return Err(failed(Fault::new(text).into()));
         }
         let found = ranges::hash(&file, &ranges, options).map_err(|kind| failed(kind.into()))?;
-        let length = options.output_len;
-        let mut outputs = vec![0; found.len()];
-        for (place, at) in order.into_iter().enumerate() {
-            outputs[at * length..][..length].copy_from_slice(&found[place * length..][..length]);
-        }
-        Ok(outputs)
+        Ok(order.into_iter().zip(found).map(|(it, hash)| it.with(hash)).collect())
     }
 }
 
@@ -195,13 +220,18 @@ pub(crate) fn open(path: &Path) -> Result<(File, u64, Option<SystemTime>), Error
     Ok((file, opened.len(), opened.modified().ok()))
 }
 
+/// What is in a directory, in the order of names.
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |error| opening(directory, error);
+    let paths = fs::read_dir(directory).map_err(failed)?.map(|it| it.map(|it| it.path()));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    paths.sort();
+    Ok(paths)
+}
+
 /// The files of the model in a directory, or its index.
 fn inside(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(directory).map_err(|error| opening(directory, error))? {
-        names.push(entry.map_err(|error| opening(directory, error))?.path());
-    }
-    names.sort();
+    let names = entries(directory)?;
     let with = |end: &str| {
         let ends = |it: &&PathBuf| it.to_string_lossy().ends_with(end);
         names.iter().filter(ends).cloned().collect::<Vec<_>>()
@@ -213,13 +243,13 @@ fn inside(directory: &Path) -> Result<Vec<PathBuf>, Error> {
             return Ok(vec![usual]);
         }
     }
-    let indexes = with(".safetensors.index.json");
-    let is_first = |it: &PathBuf| part(it, ".gguf").is_none_or(|(_, no, _)| no == 1);
-    let gguf: Vec<_> = with(".gguf").into_iter().filter(is_first).collect();
-    let files = with(".safetensors");
+    let indexes = with(INDEX);
+    let is_first = |it: &PathBuf| part(it, GGUF).is_none_or(|(_, no, _)| no == 1);
+    let gguf: Vec<_> = with(GGUF).into_iter().filter(is_first).collect();
+    let files = with(SAFETENSORS);
     match (&*indexes, &*files, &*gguf) {
         ([_], ..) => Ok(indexes),
-        ([], [_, ..], _) => all_parts(files),
+        ([], [_, ..], _) => check_sets(&files, &files, None).map(|()| files),
         ([], [], [one]) => Ok(parts(one)),
         ([one, two, ..], ..) | ([], [], [one, two, ..]) => {
             let text = format!(
@@ -236,25 +266,45 @@ fn inside(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// The files, in the order of their names, if no name says that there is one more.
-fn all_parts(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Error> {
-    const END: &str = ".safetensors";
-    let mut seen = BTreeSet::new();
-    for path in &files {
-        let Some((name, _, count)) = part(path, END) else { continue };
-        if !seen.insert((name, count)) {
-            continue;
+/// Checks that `read` has all parts of a model, if it has one or if the index has the name of this model: the parts that the
+/// names count, and all that are `here`.
+fn check_sets(read: &[PathBuf], here: &[PathBuf], index: Option<&Path>) -> Result<(), Error> {
+    let folder = index.or(read.first().map(|it| &**it)).unwrap_or(Path::new(""));
+    let sets: BTreeSet<_> =
+        read.iter().filter_map(|it| part(it, SAFETENSORS)).map(|(stem, _, n)| (stem, n)).collect();
+    let own = index.and_then(|it| it.file_name()?.to_str()?.strip_suffix(INDEX));
+    let is_of = |path: &&PathBuf| {
+        let stem = part(path, SAFETENSORS).map(|it| it.0);
+        stem.is_some_and(|stem| own == Some(stem) || sets.iter().any(|set| set.0 == stem))
+    };
+    let counted = sets.iter().flat_map(|&(stem, count)| {
+        (1..=count).map(move |no| {
+            folder.with_file_name(format!("{stem}-{no:05}-of-{count:05}{SAFETENSORS}"))
+        })
+    });
+    let is_read: HashSet<_> = read.iter().map(|it| it.file_name()).collect();
+    let mut expected = here.iter().filter(is_of).cloned().chain(counted);
+    let Some(missing) = expected.find(|it| !is_read.contains(&it.file_name())) else {
+        return Ok(());
+    };
+    let (stem, _, count) = part(&missing, SAFETENSORS).unwrap_or_default();
+    let of_it =
+        |it: &&PathBuf| part(it, SAFETENSORS).is_some_and(|it| (it.0, it.2) == (stem, count));
+    let (path, cause) = match index {
+        Some(index) => {
+            let named = read.iter().filter(of_it).count();
+            let is_here = if here.contains(&missing) { "here and not in it" } else { "not in it" };
+            let missing = shown(&missing);
+            (index, format!("the index names {named} of {count} parts; {missing} is {is_here}"))
         }
-        let file = |no: u64| path.with_file_name(format!("{name}-{no:05}-of-{count:05}{END}"));
-        if let Some(missing) = (1..=count).map(file).find(|it| files.binary_search(it).is_err()) {
-            let text = format!(
-                "this is a part of {count}, and {} is not there; name this file itself for its tensors alone",
-                shown(&missing)
-            );
-            return Err(Error::new(path, Fault::new(text)));
+        None => {
+            let missing = shown(&missing);
+            let path = read.iter().find(of_it).map_or(folder, |it| it);
+            (path, format!("this is a part of {count}, and {missing} is not there"))
         }
-    }
-    Ok(files)
+    };
+    let text = format!("{cause}; name a file itself for its tensors alone");
+    Err(Error::new(path, Fault::new(text)))
 }
 
 /// The beginning of the name of a part, its number and the number of parts: of `X-00001-of-00003.gguf`.
@@ -287,10 +337,21 @@ fn indexed(index: &Path) -> Result<Vec<ModelFile>, Error> {
         let text = format!("this is not an index: it has more than {LONGEST} bytes");
         return Err(failed(Fault::new(text)));
     }
-    let object = json::object(&text, "the index").map_err(failed)?;
+    let object = json::object(&text, "the index").map_err(|fault| {
+        let start = &text[..text.len().min(other::LOOKED_AT as usize)];
+        failed(if text.starts_with(b"{") {
+            fault
+        } else {
+            Fault::new(format!("{fault}; this is {}", other::what(start)))
+        })
+    })?;
     let weights = object.iter().find(|(key, _)| key == "weight_map").map(|(_, value)| value);
-    let Some(Value::Object(weights)) = weights else {
-        return Err(failed(Fault::new("this is not the index of a model: it has no weight_map")));
+    let Some(Value::Object(weights)) =
+        weights.filter(|it| it.as_object().is_some_and(|it| !it.is_empty()))
+    else {
+        let text =
+            "this is not the index of a model: it has no weight_map, or one that names no tensor";
+        return Err(failed(Fault::new(text)));
     };
     let mut shards: Vec<(&str, BTreeSet<&str>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -310,6 +371,13 @@ fn indexed(index: &Path) -> Result<Vec<ModelFile>, Error> {
         shards[place].1.insert(name);
     }
     shards.sort();
+    let named: Vec<_> = shards.iter().map(|(shard, _)| index.with_file_name(shard)).collect();
+    let folder = index.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let here: Vec<_> = entries(folder)?
+        .iter()
+        .filter_map(|it| Some(index.with_file_name(it.file_name()?)))
+        .collect();
+    check_sets(&named, &here, Some(index))?;
     let mut files = Vec::new();
     for (shard, expected) in shards {
         let file = ModelFile::open(&index.with_file_name(shard))?;

@@ -2,14 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use treewide::{Cancel, Mode, OUT_LEN};
+use treewide::Cancel;
 use treewide_files::Progress;
 
-/// How tensors are hashed: by default in the plain mode, with all threads of the current rayon pool.
+/// How tensors are hashed: by default with all threads of the current rayon pool.
 #[derive(Clone)]
 pub struct Options {
-    pub(crate) mode: Mode,
-    pub(crate) output_len: usize,
     pub(crate) threads: usize,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) cancel: Cancel,
@@ -18,13 +16,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let unseen = |_, _| {};
-        Self {
-            mode: Mode::PLAIN,
-            output_len: OUT_LEN,
-            threads: usize::MAX,
-            progress: Arc::new(unseen),
-            cancel: Cancel::new(),
-        }
+        Self { threads: usize::MAX, progress: Arc::new(unseen), cancel: Cancel::new() }
     }
 }
 
@@ -32,18 +24,6 @@ impl Options {
     /// The defaults.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// The mode, for [`Model::hash`](crate::Model::hash). Digests in lists are plain.
-    pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
-        self
-    }
-
-    /// The bytes of output for each tensor, for [`Model::hash`](crate::Model::hash). Digests in lists have 32.
-    pub fn output_len(mut self, output_len: usize) -> Self {
-        self.output_len = output_len;
-        self
     }
 
     /// The most threads of the current rayon pool that work. With 1 the calling thread does all.
@@ -67,9 +47,6 @@ impl Options {
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("output_len", &self.output_len)
-            .field("threads", &self.threads)
-            .finish_non_exhaustive()
+        f.debug_struct("Options").field("threads", &self.threads).finish_non_exhaustive()
     }
 }

@@ -17,7 +17,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use treewide::file::{self, ErrorKind};
 use treewide::hazmat::{ChainingValue, HasherExt, Subtrees};
-use treewide::{Batch, CHUNK_LEN, Hasher};
+use treewide::{Batch, CHUNK_LEN, Hash, Hasher, Mode};
 
 /// Bytes that a thread reads at a time, and the most bytes of a piece of several ranges. A buffer of this size stays in the
 /// second-level cache between reading and hashing, as for other files (`results/zen5-2vcpu/files.md#tiles`).
@@ -40,7 +40,7 @@ enum Piece {
 /// What became of a piece.
 enum Done {
     /// Digests of ranges from this one on.
-    Digests(usize, Vec<u8>),
+    Digests(usize, Vec<Hash>),
     /// The chaining value of a part of a range, by its number.
     Subtree(usize, u64, ChainingValue),
 }
@@ -108,8 +108,7 @@ impl Pass<'_> {
             Piece::Ranges(first, last) => {
                 let ranges = &self.ranges[first..last];
                 let (start, end) = (ranges[0].start, ranges[ranges.len() - 1].end);
-                let mut digests = vec![0; ranges.len() * self.options.output_len];
-                if end - start <= TILE as u64 {
+                let digests = if end - start <= TILE as u64 {
                     let bytes = &mut buffer[..(end - start) as usize];
                     self.read(bytes, start)?;
                     let place = |at: u64| (at - start) as usize;
@@ -117,19 +116,17 @@ impl Pass<'_> {
                         .iter()
                         .map(|range| &bytes[place(range.start)..place(range.end)])
                         .collect();
-                    let batch =
-                        Batch::with_mode(self.options.mode).output_len(self.options.output_len);
-                    batch.fill(&inputs, &mut digests);
+                    Batch::new().hash(&inputs)
                 } else {
-                    let mut hasher = Hasher::with_mode(self.options.mode);
+                    let mut hasher = Hasher::new();
                     self.append(&mut hasher, start, end, buffer)?;
-                    hasher.finalize_xof().fill(&mut digests);
-                }
+                    vec![hasher.finalize()]
+                };
                 Ok(Done::Digests(first, digests))
             }
             Piece::Part(index, part) => {
                 let Range { start, end } = self.ranges[index];
-                let mut hasher = Hasher::with_mode(self.options.mode);
+                let mut hasher = Hasher::new();
                 hasher.set_input_offset(part * PART);
                 let from = start + part * PART;
                 self.append(&mut hasher, from, end.min(from + PART), buffer)?;
@@ -177,8 +174,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Hashes all pieces. Returns the digests of the ranges, one after the other.
-    fn run(&self) -> Result<Vec<u8>, ErrorKind> {
+    /// Hashes all pieces. Returns the digests of the ranges.
+    fn run(&self) -> Result<Vec<Hash>, ErrorKind> {
         let most = self.options.threads;
         let threads = if most == 1 { 1 } else { most.min(treewide::explain(u64::MAX).threads()) };
         let done = Mutex::new(Vec::new());
@@ -202,13 +199,13 @@ impl Pass<'_> {
         Ok(self.join(done.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    fn join(&self, done: Vec<Done>) -> Vec<u8> {
-        let mut digests = vec![0; self.ranges.len() * self.options.output_len];
+    fn join(&self, done: Vec<Done>) -> Vec<Hash> {
+        let mut digests = vec![Hash::from_bytes([0; 32]); self.ranges.len()];
         let mut subtrees = Vec::new();
         for done in done {
             match done {
                 Done::Digests(first, some) => {
-                    digests[first * self.options.output_len..][..some.len()].copy_from_slice(&some);
+                    digests[first..][..some.len()].copy_from_slice(&some);
                 }
                 Done::Subtree(index, part, cv) => subtrees.push((index, part, cv)),
             }
@@ -216,26 +213,25 @@ impl Pass<'_> {
         subtrees.sort_unstable_by_key(|&(index, part, _)| (index, part));
         for parts in subtrees.chunk_by(|one, other| one.0 == other.0) {
             let index = parts[0].0;
-            let mut tree = Subtrees::new(self.options.mode);
+            let mut tree = Subtrees::new(Mode::PLAIN);
             for &(_, part, cv) in parts {
                 match len(&self.ranges[index]) - part * PART {
                     PART.. => tree.push(&[cv], LEVEL),
                     rest => tree.push_last(&cv, rest.div_ceil(CHUNK_LEN as u64)),
                 }
             }
-            tree.finalize_xof()
-                .fill(&mut digests[index * self.options.output_len..][..self.options.output_len]);
+            digests[index] = tree.finalize();
         }
         digests
     }
 }
 
-/// The outputs of ranges of an open file, one after the other. Ranges are in the order of the file, and do not overlap.
+/// The digests of ranges of an open file. Ranges are in the order of the file, and do not overlap.
 pub(crate) fn hash(
     file: &File,
     ranges: &[Range<u64>],
     options: &Options,
-) -> Result<Vec<u8>, ErrorKind> {
+) -> Result<Vec<Hash>, ErrorKind> {
     let opened = file.metadata().map_err(ErrorKind::Open)?;
     // The header was written for a longer file.
     if let Some(last) = ranges.last()

@@ -35,6 +35,7 @@ __all__ = [
     "_gpu_hash_many",
     "_gpu_hash_many_to",
     "_gpu_hash_parts",
+    "_hash_memory",
     "_list_entries",
     "_manifest_diff",
     "_manifest_digests",
@@ -53,7 +54,6 @@ __all__ = [
     "_run_program",
     "_tensor_compare",
     "_tensor_list",
-    "_tensor_list_read",
     "_tensors",
     "blake3",
     "check",
@@ -469,7 +469,7 @@ def digests(
     others; the others are found one after the other. `progress` is that of `hash_file`.
 
     Not to be confused with the class `Digests`, a sequence that `hash_many` returns; nor with
-    `treewide.manifest.digests` and `treewide.tensors.digests`, the BLAKE3 digests of the files and tensors in one file.
+    `treewide.manifest.digests` and `treewide.weights.digests`, the BLAKE3 digests of the files and tensors in one file.
 
     Raises `ValueError` for an unknown name, which lists the known ones; `OSError` that names the file if it
     cannot be read, or becomes shorter while it is read.
@@ -625,24 +625,18 @@ def verify_proof(
     `proof` may come from anyone.
     """
 
-# For `treewide.safetensors`, `treewide.gguf` and `treewide.tensors`: name, type, shape and digest of a tensor.
-_Row: TypeAlias = tuple[str, str, tuple[int, ...], bytes]
+# For `treewide.weights`: name, type, shape and digest of a tensor; and other names of tensors.
+_Row: TypeAlias = tuple[str, str, Sequence[int], bytes]
+_Rows: TypeAlias = tuple[Sequence[_Row], Mapping[str, str]]
 
 def _tensors(
-    path: Path,
-    /,
-    *,
-    key: Bytes | None,
-    derive_key_context: str | None,
-    length: int,
-    threads: int,
-    progress: BytesDone | None,
-) -> list[tuple[str, str, list[int], bytes]]: ...
-def _tensor_list(given: Sequence[_Row], /) -> str: ...
-def _tensor_list_read(path: Path, /) -> list[tuple[str, str, list[int], bytes]]: ...
+    path: Path, /, *, threads: int, progress: BytesDone | None
+) -> tuple[list[_Row], dict[str, str], list[Path]]: ...
+def _tensor_list(given: _Rows, /) -> str: ...
 def _tensor_compare(
-    old: Sequence[_Row], new: Sequence[_Row], /
-) -> tuple[list[tuple[str, str, str | None, str]], list[tuple[str, int]], str | None]: ...
+    old: _Rows, new: _Rows, /
+) -> tuple[list[tuple[str, str, str | None, str]], list[tuple[str, int]], list[str], bool]: ...
+def _hash_memory(places: Sequence[tuple[int, int]], threads: int, /) -> bytes: ...
 
 # For `treewide.manifest`.
 class ManifestError(ValueError):

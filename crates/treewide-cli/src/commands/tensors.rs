@@ -65,9 +65,9 @@ pub(crate) struct TensorsArgs {
 
     /// Leave out PREFIX wherever a part of a name begins with it, such as `_orig_mod.`
     ///
-    /// It is left out of the names of both models, before anything is printed or compared.
+    /// It is left out of the names of both models, before anything is printed or compared. May be given several times.
     #[arg(long, value_name = "PREFIX", value_parser = prefix, help_heading = "Verdict")]
-    strip: Option<String>,
+    strip: Vec<String>,
 
     /// Name the rows that differ, of tensors that are CHANGED
     ///
@@ -97,40 +97,14 @@ fn fingerprint(text: &str) -> Result<Hash, String> {
     Hash::from_hex(text).map_err(|error| error.to_string())
 }
 
-/// What is known of a model before anything is hashed.
-enum Side {
-    List(Tensors),
-    Model(Model),
-}
-
-impl Side {
-    fn open(path: &Path) -> anyhow::Result<Self> {
-        Ok(match list::is_list(path) {
-            true => Self::List(list::read(path)?),
-            false => Self::Model(Model::open(path)?),
-        })
-    }
-
-    fn bytes(&self) -> u64 {
-        self.model().map_or(0, Model::bytes)
-    }
-
-    fn model(&self) -> Option<&Model> {
-        match self {
-            Self::List(_) => None,
-            Self::Model(model) => Some(model),
-        }
-    }
-}
-
 impl TensorsArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         comparing::run(program, || self.tensors(program))
     }
 
     fn tensors(&self, program: Program) -> anyhow::Result<Outcome> {
-        let old = Side::open(&self.old)?;
-        let new = self.new.as_deref().map(Side::open).transpose()?;
+        let old = Model::open(&self.old)?;
+        let new = self.new.as_deref().map(Model::open).transpose()?;
         let paths = [Some(&self.old), self.new.as_ref()].into_iter().flatten();
         let sides = [Some(&old), new.as_ref()].into_iter().flatten();
         if let (true, Some(path)) =
@@ -140,8 +114,7 @@ impl TensorsArgs {
                 format!("{}: is a list, and --where reads models a second time", shown(path));
             return Err(usage::wrong_value(text).into());
         }
-        let models = sides.clone().filter_map(Side::model);
-        let read = models.flat_map(Model::files).map(Path::to_owned);
+        let read = sides.clone().flat_map(Model::files).map(Path::to_owned);
         let inputs: Vec<PathBuf> =
             paths.filter(|path| path.is_file()).cloned().chain(read).collect();
         let prints = if new.is_some() { Prints::OnlyFailures } else { Prints::Always };
@@ -154,7 +127,8 @@ impl TensorsArgs {
         let mut sheet =
             self.report.begin_from(program, &self.output, (&inputs, sources), prints)?;
         let progress = Rc::clone(&sheet.progress);
-        let total = sides.map(Side::bytes).sum();
+        let unread: Vec<_> = sides.clone().flat_map(Model::not_read).map(|it| shown(it)).collect();
+        let total = sides.map(Model::bytes).sum();
         progress.show(move || Some(total));
         let team = self.threads.team()?;
         let bytes = old.bytes();
@@ -170,14 +144,15 @@ impl TensorsArgs {
             lines::list(&mut sheet, &is, self.report.json())?;
             let tensors = is.len() as u64;
             let size = if bytes > 0 { format!(", {}", HumanBytes(bytes)) } else { String::new() };
-            let text = format!("fingerprint {found}: {}{size}", count(tensors, "tensor"));
+            let not_read = not_read(&unread);
+            let text = format!("fingerprint {found}: {}{size}{not_read}", count(tensors, "tensor"));
             let more = |object: &mut Object| {
-                object.string("fingerprint", &found.to_hex());
+                object.string("fingerprint", &found.to_hex()).strings("not_read", &unread);
             };
             let (path, outcome) = (&*self.old, Outcome::Success);
             let counts = vec![("tensors", tensors)];
             sheet.close(&Summary { path, outcome, text: text.clone(), counts, more: &more })?;
-            if stderr().is_terminal() && !self.report.quiet() {
+            if (stderr().is_terminal() || !unread.is_empty()) && !self.report.quiet() {
                 sheet.console.say(&text);
             }
             return Ok(outcome);
@@ -186,51 +161,55 @@ impl TensorsArgs {
         let compared = compare(&is, &now);
         self.rows(&mut sheet, (&old, &new), &compared)?;
         let (text, outcome) = (
-            Self::counts(is.len(), now.len(), &compared),
-            Outcome::of(compared.findings.len() as u64),
+            Self::counts(&compared) + &not_read(&unread),
+            Outcome::of(u64::from(!compared.is_same())),
         );
         let mut counts = vec![("same", compared.same)];
         counts.extend(Verdict::ALL.map(|it| (it.word(), compared.count(it))));
         let more = |object: &mut Object| {
-            object.raw("differs", !compared.is_same());
+            object.raw("differs", !compared.is_same()).strings("not_read", &unread);
         };
         let summary = Summary { path: &self.old, outcome, text, counts, more: &more };
         sheet.close(&summary)?;
         if !self.report.quiet() {
             sheet.console.say(&summary.text);
-            if let Some(prefix) = compared.prefix {
+            if let [first, others @ ..] = &*compared.prefixes {
+                let (short, long) = if compared.new_has_prefixes { ("A", "B") } else { ("B", "A") };
+                let (mut names, mut flags) =
+                    (shown_text(first), format!("--strip {}", shown_text(first)));
+                for it in others {
+                    names += &format!(" and {}", shown_text(it));
+                    flags += &format!(" --strip {}", shown_text(it));
+                }
+                let it = if others.is_empty() { "it" } else { "them" };
                 sheet.console.say(&format!(
-                    "all names of one model have {prefix}; --strip {prefix} leaves it out"
+                    "{long} has the names of {short} behind {names}; {flags} leaves {it} out"
                 ));
             }
         }
         Ok(outcome)
     }
 
-    /// The tensors of a model or list, without the prefix.
+    /// The tensors of a model or list, without the prefixes.
     fn digests(
         &self,
-        side: &Side,
+        model: &Model,
         path: &Path,
         team: &Team,
         progress: &Progress,
     ) -> anyhow::Result<Tensors> {
-        let found = match side {
-            Side::List(tensors) => tensors.clone(),
-            Side::Model(model) => {
-                let options = Options::new().progress(progress.hears());
-                team.run(|| model.digests(&options))?
-            }
-        };
-        let Some(prefix) = &self.strip else { return Ok(found) };
-        let mut stripped = Tensors::new();
-        for (name, tensor) in found {
-            let name = strip(&name, prefix);
-            if stripped.insert(name.clone(), tensor).is_some() {
-                let name = shown_text(&name);
-                bail!("{}: without {prefix}, two tensors have the name {name}", shown(path));
+        let options = Options::new().progress(progress.hears());
+        let found = team.run(|| model.digests(&options))?;
+        let mut stripped = Tensors::default();
+        for (name, tensor) in found.iter() {
+            let name = self.name(name);
+            if stripped.insert(name.clone(), tensor.clone()).is_some() {
+                let (name, prefixes) = (shown_text(&name), self.strip.join(" and "));
+                bail!("{}: without {prefixes}, two tensors have the name {name}", shown(path));
             }
         }
+        let names = found.aliases.iter().map(|(name, of)| (self.name(name), self.name(of)));
+        stripped.aliases = names.collect();
         Ok(stripped)
     }
 
@@ -238,7 +217,7 @@ impl TensorsArgs {
     fn rows(
         &self,
         sheet: &mut Sheet,
-        sides: (&Side, &Side),
+        sides: (&Model, &Model),
         compared: &Comparison,
     ) -> anyhow::Result<()> {
         let (old, new) = (self.places(sides.0), self.places(sides.1));
@@ -253,20 +232,19 @@ impl TensorsArgs {
         Ok(())
     }
 
-    /// The places of the tensors of a model by their names without the prefix, if rows are asked for.
-    fn places<'a>(&self, side: &'a Side) -> HashMap<String, (&'a Path, &'a Tensor)> {
-        let model = side.model().filter(|_| self.wants_rows);
-        let places = model.into_iter().flat_map(Model::places);
+    /// The places of the tensors of a model by their names without the prefixes, if rows are asked for.
+    fn places<'a>(&self, model: &'a Model) -> HashMap<String, (&'a Path, &'a Tensor)> {
+        let places = self.wants_rows.then(|| model.places()).into_iter().flatten();
         places.map(|place| (self.name(&place.1.name), place)).collect()
     }
 
-    /// A name without the prefix.
+    /// A name without the prefixes.
     fn name(&self, name: &str) -> String {
-        self.strip.as_ref().map_or_else(|| name.to_owned(), |prefix| strip(name, prefix))
+        self.strip.iter().fold(name.to_owned(), |name, prefix| strip(&name, prefix))
     }
 
     /// Counts what differs.
-    fn counts(old: usize, new: usize, compared: &Comparison) -> String {
+    fn counts(compared: &Comparison) -> String {
         let mut counts = vec![format!("{} same", compared.same)];
         for verdict in Verdict::ALL {
             match compared.count(verdict) {
@@ -274,6 +252,18 @@ impl TensorsArgs {
                 number => counts.push(format!("{number} {}", verdict.word())),
             }
         }
+        let (old, new) = compared.names;
         format!("{old} and {}: {}", count(new as u64, "tensor"), counts.join(", "))
+    }
+}
+
+/// Names files with weights that were not read.
+fn not_read(unread: &[String]) -> String {
+    match unread {
+        [] => String::new(),
+        [one] => format!("; {one} was not read"),
+        [one, more @ ..] => {
+            format!("; {one} and {} were not read", count(more.len() as u64, "other file"))
+        }
     }
 }

@@ -121,6 +121,7 @@ fn where_names_the_rows_that_differ() {
     for it in ["same", "changed", "retyped", "reshaped", "moved", "added", "removed"] {
         assert_eq!(counts[it], 1, "{it}");
     }
+    assert_eq!((&counts["alias"], &counts["not_read"]), (&json!(0), &json!([])));
     assert_eq!((&counts["verdict"], &counts["differs"]), (&json!("differs"), &json!(true)));
     let ended = folder.treewide("tensors --where old.tensors.b3 new.safetensors").run();
     ended.fails(2, &["old.tensors.b3: is a list"]);
@@ -148,15 +149,26 @@ fn strip_leaves_out_a_prefix_and_is_offered() {
         "b",
         model(&[("_orig_mod.x", "U8", &[1], b"1"), ("_orig_mod.y._orig_mod.z", "U8", &[1], b"2")]),
     );
-    folder
-        .treewide("tensors a b")
-        .run()
-        .fails(1, &["2 moved\n", "--strip _orig_mod. leaves it out"]);
+    folder.treewide("tensors a b").run().fails(
+        1,
+        &["2 moved\n", "B has the names of A behind _orig_mod.; --strip _orig_mod. leaves it out"],
+    );
     folder.treewide("tensors --strip _orig_mod. b a").run().is(
         0,
         "",
         "treewide: 2 and 2 tensors: 2 same\n",
     );
+    folder.write(
+        "d",
+        model(&[
+            ("model._orig_mod.x", "U8", &[1], b"1"),
+            ("model.y._orig_mod.z", "U8", &[1], b"2"),
+        ]),
+    );
+    let advice = "A has the names of B behind model. and _orig_mod.; --strip model. --strip _orig_mod. leaves them out";
+    folder.treewide("tensors d a").run().fails(1, &[advice]);
+    let strip = "tensors --strip model. --strip _orig_mod.";
+    folder.treewide(&format!("{strip} a d")).run().is(0, "", "treewide: 2 and 2 tensors: 2 same\n");
     folder.write("c", model(&[("x", "U8", &[1], b"1"), ("module.x", "U8", &[1], b"2")]));
     folder
         .treewide("tensors --strip module. c")
@@ -166,17 +178,65 @@ fn strip_leaves_out_a_prefix_and_is_offered() {
 }
 
 #[test]
+fn tensors_names_what_was_not_read_and_tied_weights() {
+    let folder = Folder::new();
+    let one: &[(&str, &str, &[u64], &[u8])] = &[("embed", "U8", &[1], b"1")];
+    let tied = String::from_utf8(model(one)).unwrap();
+    let tied = tied.replacen(r#""format":"pt""#, r#""head":"embed""#, 1);
+    // A header of as many bytes.
+    assert_eq!(tied.len(), model(one).len() + 1);
+    let (length, rest) = tied.as_bytes().split_at(8);
+    let length = u64::from_le_bytes(length.try_into().unwrap()) + 1;
+    folder.write("tied/model.safetensors", [&length.to_le_bytes(), rest].concat());
+    folder.write("tied/pytorch_model.bin", "");
+    folder.write("tied/old.safetensors", "");
+    folder.write("both", model(&[one[0], ("head", "U8", &[1], b"1")]));
+    folder.write("one", model(one));
+    let unread = "; tied/old.safetensors and 1 other file were not read\n";
+    let alias = "ALIAS     head  U8[1], another name of embed\n";
+    folder.treewide("tensors tied both").run().is(
+        0,
+        "",
+        format!("treewide: 2 and 2 tensors: 2 same{unread}"),
+    );
+    let counts = format!("treewide: 2 and 1 tensor: 1 same, 1 alias{unread}");
+    folder.treewide("tensors tied one").run().is(0, alias, counts);
+    let listed = folder.treewide("tensors tied").run();
+    assert!(listed.stderr.ends_with(unread) && listed.code == Some(0), "{listed:?}");
+    assert_eq!(listed.text(), folder.treewide("tensors one").run().text());
+    let objects = folder.treewide("tensors --json tied").run();
+    let last: Value = serde_json::from_str(objects.text().lines().last().unwrap()).unwrap();
+    assert_eq!(last["not_read"], json!(["tied/old.safetensors", "tied/pytorch_model.bin"]));
+}
+
+#[test]
 fn tensors_that_cannot_be_read_end_with_3() {
     let folder = models();
     let whole = std::fs::read(folder.join("old.safetensors")).unwrap();
     folder.write("cut.safetensors", &whole[..whole.len() - 1]);
     folder.write("cut.tensors.b3", &folder.read("old.tensors.b3")[..99]);
+    folder.write("none.safetensors", model(&[("x", "F32", &[0], b"")]));
+    folder.write(
+        "m/model.safetensors.index.json",
+        r#"{"weight_map":{"a":"model-00001-of-00002.safetensors"}}"#,
+    );
+    for it in ["1", "2"] {
+        folder.write(
+            format!("m/model-0000{it}-of-00002.safetensors"),
+            model(&[("a", "U8", &[1], b"1")]),
+        );
+    }
     std::fs::create_dir(folder.join("empty")).unwrap();
     for (name, cause) in [
         ("missing", "missing: cannot open: No such file"),
         ("cut.safetensors", "cut.safetensors: the file is cut off: tensor"),
         ("cut.tensors.b3", "cut.tensors.b3:2: is cut off"),
         ("empty", "empty: there is no *.safetensors"),
+        ("none.safetensors", "none.safetensors: has no weights"),
+        (
+            "m",
+            "the index names 1 of 2 parts; m/model-00002-of-00002.safetensors is here and not in it",
+        ),
     ] {
         folder.treewide(&format!("tensors {name}")).run().fails(3, &[cause]);
         folder.treewide(&format!("tensors old.tensors.b3 {name}")).run().fails(3, &[cause]);

@@ -299,5 +299,5 @@ pub(super) fn read<R: Read + Seek>(mut from: R, size: u64) -> Result<Header, Err
         count,
         tensors: keys.get("split.tensors.count").copied(),
     });
-    Ok(Header { tensors, split: split.filter(|it| it.count > 1) })
+    Ok(Header { tensors, aliases: Vec::new(), split: split.filter(|it| it.count > 1) })
 }

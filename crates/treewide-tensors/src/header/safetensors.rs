@@ -2,11 +2,12 @@
 //! any order.
 
 use crate::error::{ErrorKind, Fault, short};
-use crate::header::{check_cover, fill};
+use crate::header::{Header, check_cover, fill};
 use crate::json::{self, LONGEST};
 use crate::tensor::{Tensor, is_dtype};
 use serde_json::Value;
-use std::io::Read;
+use std::collections::HashSet;
+use std::io::{Read, Seek, SeekFrom};
 
 /// The bits of the items of a type. The bytes of a type that came later can be hashed all the same.
 fn bits(dtype: &str) -> Option<u64> {
@@ -22,23 +23,21 @@ fn bits(dtype: &str) -> Option<u64> {
     })
 }
 
-/// Reads the header after its first 8 bytes.
+/// Whether a file begins with a length and an object, perhaps cut off: no text and no other format does.
+pub(super) fn begins(start: &[u8]) -> bool {
+    start.get(4..8) == Some(&[0; 4]) && start.get(8).is_none_or(|&it| it == b'{')
+}
+
+/// Reads the header, of the length that the first 8 bytes say.
 pub(super) fn read(
-    mut from: impl Read,
-    start: [u8; 8],
+    mut from: impl Read + Seek,
+    length: [u8; 8],
     size: u64,
-) -> Result<Vec<Tensor>, ErrorKind> {
-    if size < 8 {
-        let text = format!(
-            "this is not a safetensors file: it has {size} bytes, and the length of a header has 8"
-        );
-        return Err(Fault::new(text).into());
-    }
-    let length = u64::from_le_bytes(start);
+) -> Result<Header, ErrorKind> {
+    let length = u64::from_le_bytes(length);
     if length > LONGEST {
         let text = format!(
-            "this is not a safetensors file: its header would have {length} bytes, of at most {LONGEST}; pickles (.bin, .pt) and \
-             .distcp are not read"
+            "this is not a safetensors file: its header would have {length} bytes, of at most {LONGEST}"
         );
         return Err(Fault::new(text).into());
     }
@@ -49,31 +48,40 @@ pub(super) fn read(
         );
         return Err(Fault::new(text).into());
     }
+    from.seek(SeekFrom::Start(8))?;
     let mut text = vec![0; length as usize];
     fill(&mut from, &mut text, 8, size)?;
     let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |at| at + 1);
-    if !text.starts_with(b"{") || !text[..end].ends_with(b"}") {
-        let text = "this is not a safetensors file: its header does not begin with '{', or does not end with '}' and blanks";
+    if !text[..end].ends_with(b"}") {
+        let text = "this is not a safetensors file: its header does not end with '}' and blanks";
         return Err(Fault::new(text).into());
     }
-    let mut tensors = Vec::new();
+    let (mut tensors, mut metadata) = (Vec::new(), Vec::new());
     for (name, info) in json::object(&text, "the header")? {
         if name == "__metadata__" {
-            check_metadata(&info)?;
+            metadata = pairs(info)?;
         } else {
             tensors.push(tensor(name, &info, start)?);
         }
     }
     check_cover(&tensors, start, size, 1)?;
-    Ok(tensors)
+    // As `safetensors.torch.save_model` notes tied weights.
+    let names: HashSet<&str> = tensors.iter().map(|it| &*it.name).collect();
+    metadata.retain(|(name, of)| names.contains(&**of) && !names.contains(&**name));
+    Ok(Header { tensors, aliases: metadata, split: None })
 }
 
-fn check_metadata(info: &Value) -> Result<(), Fault> {
-    let is_text = |info: &serde_json::Map<String, Value>| info.values().all(Value::is_string);
-    if info.is_null() || info.as_object().is_some_and(is_text) {
-        return Ok(());
-    }
-    Err(Fault::new("__metadata__ is not an object whose values are strings"))
+fn pairs(metadata: Value) -> Result<Vec<(String, String)>, Fault> {
+    let pair = |(key, value)| match value {
+        Value::String(value) => Some((key, value)),
+        _ => None,
+    };
+    let pairs = match metadata {
+        Value::Null => Some(Vec::new()),
+        Value::Object(pairs) => pairs.into_iter().map(pair).collect(),
+        _ => None,
+    };
+    pairs.ok_or_else(|| Fault::new("__metadata__ is not an object whose values are strings"))
 }
 
 /// Lengths and offsets of a list.

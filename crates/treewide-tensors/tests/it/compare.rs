@@ -54,10 +54,78 @@ fn compare_finds_what_became_of_each_tensor() {
             "added tied F32[3], the bytes of a.b",
         ]
     );
-    assert_eq!((found.same, found.count(Verdict::Added), found.prefix), (2, 3, None));
+    assert_eq!((found.same, found.count(Verdict::Added), &*found.prefixes), (2, 3, &[][..]));
     assert!(compare(&old, &old).is_same());
-    let wrapped = old.iter().map(|(name, it)| (format!("_orig_mod.{name}"), it.clone())).collect();
-    assert_eq!(compare(&wrapped, &new).prefix, Some("_orig_mod."));
+}
+
+#[test]
+fn compare_finds_the_parts_that_one_has_more() {
+    let names = |names: &[&str]| -> Tensors {
+        names.iter().map(|&it| (it.to_owned(), model(&[("", "U8", &[1], 1)])[""].clone())).collect()
+    };
+    for (short, long, expected) in [
+        (
+            &["layers.0.q", "norm"][..],
+            &["model.layers.0.q", "model.norm", "lm_head"][..],
+            &["model."][..],
+        ),
+        (&["w"], &["module._orig_mod.w"], &["module.", "_orig_mod."]),
+        (&["b", "y.z"], &["_orig_mod.b", "_orig_mod.y._orig_mod.z"], &["_orig_mod."]),
+        (&["model.w"], &["base_model.model.model.w"], &["base_model.", "model."]),
+        (&["embed", "layers.0.q"], &["embed", "layers.0._orig_mod.q"], &["_orig_mod."]),
+        (&["b", "w"], &["x.w"], &[]),
+        (&["w"], &["w", "x.w"], &[]),
+        (&["w"], &["a.w", "b.w"], &["a."]),
+    ] {
+        let (short, long) = (names(short), names(long));
+        for (old, new, is_new) in [(&short, &long, true), (&long, &short, false)] {
+            let found = compare(old, new);
+            assert_eq!(found.prefixes, expected, "{short:?} {long:?}");
+            assert!(expected.is_empty() || found.new_has_prefixes == is_new);
+        }
+    }
+}
+
+#[test]
+fn compare_takes_names_of_tied_weights_for_aliases() {
+    let side = |tensors: &[(&str, u8)], tied: &[(&str, &str)]| -> Tensors {
+        let mut found = model(
+            &tensors.iter().map(|&(name, it)| (name, "U8", &[1][..], it)).collect::<Vec<_>>(),
+        );
+        found.aliases = tied.iter().map(|&(name, of)| (name.to_owned(), of.to_owned())).collect();
+        found
+    };
+    let tied = side(&[("embed", 1), ("x", 2)], &[("head", "embed")]);
+    let plain = side(&[("embed", 1), ("x", 2)], &[]);
+    let both = side(&[("embed", 1), ("head", 1), ("x", 2)], &[]);
+    let other = side(&[("embed", 1), ("head", 3), ("x", 2)], &[]);
+    let second = side(&[("head", 1), ("x", 2)], &[]);
+    let moved = side(&[("z", 1), ("x", 2)], &[("head", "z")]);
+    let shifted = side(&[("embed", 1), ("x", 2)], &[("head", "x")]);
+    for (old, new, words) in [
+        (&tied, &plain, "alias head U8[1], another name of embed"),
+        (&tied, &both, ""),
+        (&tied, &tied, ""),
+        (&tied, &other, "changed head U8[1]"),
+        (&tied, &second, "alias embed U8[1], another name of head"),
+        (
+            &tied,
+            &moved,
+            "alias embed U8[1], another name of head; alias z U8[1], another name of head",
+        ),
+        (&tied, &shifted, "changed head U8[1]"),
+        (&plain, &both, "added head U8[1], the bytes of embed"),
+    ] {
+        let found = compare(old, new);
+        let lines = found.findings.iter();
+        let lines: Vec<_> = lines
+            .map(|it| format!("{} {} {}", it.verdict.word(), it.name, it.detail(list::escape)))
+            .collect();
+        assert_eq!(lines.join("; "), words);
+        let differs = words.contains("changed") || words.contains("added");
+        assert_eq!((found.is_same(), compare(new, old).is_same()), (!differs, !differs));
+        assert_eq!(list::text(&tied), list::text(&plain));
+    }
 }
 
 #[test]

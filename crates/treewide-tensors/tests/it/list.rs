@@ -19,9 +19,9 @@ fn list_is_read_as_it_was_written() {
     let rest: Vec<_> = text.lines().map(|line| &line.as_bytes()[66..]).collect();
     assert!(rest.is_sorted(), "{text}");
     assert!(text.contains("  odd \\\\ name\\twith\\r\\ntab\tBF16\t[5,3]\n"), "{text}");
-    let scalar = Tensors::from([("x".to_owned(), tensor("F32", &[], 0))]);
+    let scalar = Tensors::from_iter([("x".to_owned(), tensor("F32", &[], 0))]);
     assert_eq!(list::text(&scalar), format!("{}  x\tF32\t[]\n", "00".repeat(32)));
-    assert_eq!(list::parse(&b""[..]).unwrap(), Tensors::new());
+    assert_eq!(list::parse(&b""[..]).unwrap(), Tensors::default());
 }
 
 #[test]

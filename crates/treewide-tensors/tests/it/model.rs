@@ -3,7 +3,7 @@
 use crate::files::{Gguf, safetensors, write};
 use std::fs::{self, File};
 use std::path::Path;
-use treewide::{Cancel, Mode, hash};
+use treewide::{Cancel, hash};
 use treewide_tensors::{ErrorKind, Model, Options, Tensors, list};
 
 const A: (&str, &str, &[u64], &[u8]) = ("a", "F32", &[2], b"12345678");
@@ -83,6 +83,8 @@ fn model_in_a_directory_is_not_guessed() {
         ),
         ("[]", "not an object"),
         ("{}", "no weight_map"),
+        (r#"{"weight_map":{}}"#, "one that names no tensor"),
+        ("version https://git-lfs.github.com/spec/v1\nsize 9\n", "a Git LFS pointer"),
         ("{", "not JSON"),
     ] {
         let found = refusal(write(at, "model.safetensors.index.json", text));
@@ -102,12 +104,46 @@ fn model_in_a_directory_is_whole() {
     assert!(found.contains(this) && found.contains(missing), "{found}");
     assert_eq!(digests(&first).keys().collect::<Vec<_>>(), ["a"], "it was named");
     fs::rename(first, at.join("m-00001-of-00002.safetensors")).unwrap();
+    let last = at.join("m-00003-of-00003.safetensors");
     fs::rename(last, at.join("m-00002-of-00002.safetensors")).unwrap();
     assert_eq!(digests(at).keys().collect::<Vec<_>>(), ["a", "b"]);
+    let index =
+        |map: &str| write(at, "m.safetensors.index.json", format!(r#"{{"weight_map":{{{map}}}}}"#));
+    let both = r#""a":"m-00001-of-00002.safetensors","b":"m-00002-of-00002.safetensors""#;
+    assert_eq!(digests(index(both)).len(), 2);
+    let found = refusal(index(r#""a":"m-00001-of-00002.safetensors""#));
+    let here = "m-00002-of-00002.safetensors is here and not in it";
+    assert!(found.contains("names 1 of 2 parts; ") && found.contains(here), "{found}");
+    write(at, "c.safetensors", safetensors(&[("c", "U8", &[1], b"c")]));
+    let found = refusal(index(r#""c":"c.safetensors""#));
+    assert!(found.contains("names 0 of 2 parts"), "{found}");
+    index(both);
+    write(at, "old.bin", "");
+    let model = Model::open(at).unwrap();
+    assert_eq!(model.not_read(), [at.join("c.safetensors"), at.join("old.bin")]);
+    fs::remove_file(at.join("m-00002-of-00002.safetensors")).unwrap();
+    let found = refusal(index(r#""a":"m-00001-of-00002.safetensors""#));
+    assert!(found.contains("m-00002-of-00002.safetensors is not in it"), "{found}");
 }
 
 #[test]
-fn hash_has_any_mode_length_and_threads() {
+fn model_without_bytes_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in [
+        ("none", safetensors(&[])),
+        ("emptied", safetensors(&[("a", "F32", &[0], b"")])),
+        ("x.tensors.b3", Vec::new()),
+        ("y.tensors.b3", format!("{}  a\tF32\t[2,0]\n", hash(b"")).into_bytes()),
+    ] {
+        let found = refusal(write(folder.path(), name, bytes));
+        assert!(found.contains("has no weights: "), "{found}");
+    }
+    write(folder.path(), "some", safetensors(&[A, ("b", "F32", &[0], b"")]));
+    assert_eq!(digests(folder.path().join("some")).len(), 2);
+}
+
+#[test]
+fn digests_are_the_same_with_any_threads() {
     let folder = tempfile::tempdir().unwrap();
     let part = 4 << 20;
     let data: Vec<u8> = (0..2 * part + 5000_u32).map(|it| (it % 251) as u8).collect();
@@ -120,37 +156,30 @@ fn hash_has_any_mode_length_and_threads() {
     let model = Model::open(write(folder.path(), "m", safetensors(&tensors))).unwrap();
     assert_eq!(model.bytes(), lengths.iter().sum::<usize>() as u64);
     for threads in [1, 3] {
-        for (mode, length) in [(Mode::PLAIN, 32), (Mode::keyed(&[7; 32]), 70)] {
-            let outputs =
-                model.hash(&Options::new().mode(mode).output_len(length).threads(threads)).unwrap();
-            for (tensor, found) in model.tensors().zip(outputs.chunks_exact(length)) {
-                let (mut hasher, mut expected) =
-                    (treewide::Hasher::with_mode(mode), vec![0; length]);
-                hasher.update(&data[..tensor.shape[0] as usize]);
-                hasher.finalize_xof().fill(&mut expected);
-                assert_eq!(found, expected, "{}", tensor.name);
-            }
+        let found = model.digests(&Options::new().threads(threads)).unwrap();
+        for (name, length) in names.iter().zip(lengths) {
+            assert_eq!(found[name].hash(), hash(&data[..length]), "{name}");
         }
     }
 }
 
 #[test]
-fn hash_refuses_a_file_that_was_written_to_and_stops() {
+fn digests_refuse_a_file_that_was_written_to_and_stops() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "m", safetensors(&[("a", "U8", &[40 << 10], &[1; 40 << 10])]));
     let model = Model::open(&path).unwrap();
     let cancel = Cancel::new();
     cancel.cancel();
-    let stopped = model.hash(&Options::new().cancel(&cancel)).unwrap_err();
+    let stopped = model.digests(&Options::new().cancel(&cancel)).unwrap_err();
     assert!(matches!(stopped.kind(), ErrorKind::File(treewide::file::ErrorKind::Stopped)));
     File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
-    let shorter = model.hash(&Options::new()).unwrap_err().to_string();
+    let shorter = model.digests(&Options::new()).unwrap_err().to_string();
     assert!(shorter.contains("file shrank while being hashed: 1000 of"), "{shorter}");
     let time = std::time::SystemTime::UNIX_EPOCH;
     let file = File::options().write(true).open(&path).unwrap();
     file.set_len(100 << 10).unwrap();
     file.set_modified(time).unwrap();
-    let other = model.hash(&Options::new()).unwrap_err().to_string();
+    let other = model.digests(&Options::new()).unwrap_err().to_string();
     assert!(other.contains("written to after its header was read"), "{other}");
 }
 

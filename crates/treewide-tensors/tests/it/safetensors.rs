@@ -69,8 +69,11 @@ fn header_of_every_fault_is_refused() {
         ),
         (one(format!(r#"{{"\u001b[2J":{}}}"#, u8s(0, 2)), &[0]), r"tensor '\u{1b}[2J' ends"),
         (with_header("{\"a\":NaN}", []), "before \"NaN}\""),
-        (vec![0; 7], "it has 7 bytes"),
-        ([&u64::MAX.to_le_bytes()[..], b"{}"].concat(), "would have 18446744073709551615 bytes"),
+        (vec![0; 7], "zeros, as a download that was cut off"),
+        (vec![], "an empty file"),
+        ([&[7; 4][..], &[0; 4], b"[1]"].concat(), "does not begin with '{'"),
+        ([&u32::MAX.to_le_bytes()[..], &[0; 4], b"{}"].concat(), "would have 4294967295 bytes"),
+        (vec![0xff; 99], "no safetensors file"),
         (with_header("{}", []).split_last().unwrap().1.to_vec(), "cut off, or no safetensors file"),
     ];
     for (bytes, expected) in &cases {
@@ -78,6 +81,36 @@ fn header_of_every_fault_is_refused() {
         assert!(found.contains(expected), "{found}\n{expected}");
     }
     println!("safetensors: {} faults", cases.len());
+}
+
+#[test]
+fn download_that_is_no_weights_is_called_that() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:c393ab\nsize 557941479\n";
+    for (bytes, expected) in [
+        (
+            pointer.as_bytes(),
+            "a Git LFS pointer: the weights (557941479 bytes, sha256 c393ab) were not downloaded",
+        ),
+        (&pointer.as_bytes()[..50], "a Git LFS pointer: the weights (unknown bytes"),
+        (b"\n <!DOCTYPE html>\n<html>", "this is text, not weights: <!DOCTYPE html>"),
+        (br#"{"error":"gated"}"#, r#"text, not weights: {"error":"gated"}"#),
+        ("7 Bytes\u{fc}".as_bytes(), "text, not weights: 7 Bytes"),
+        (b"PK\x03\x04\0\0\0\0\0\0", "a zip, perhaps a pickle of PyTorch"),
+        (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j", "perhaps a pickle of Python"),
+        (b"\x1f\x8b\x08\0\0\0\0\0\0\x03", "gzip"),
+    ] {
+        let found = cause(bytes);
+        assert!(found.contains(expected), "{found}\n{expected}");
+    }
+}
+
+#[test]
+fn header_notes_tied_weights() {
+    let a = entry("U8", "[1]", 0, 1);
+    let metadata = r#""format":"pt","tied":"a","other":"b","a":"a""#;
+    let bytes = with_header(format!(r#"{{"__metadata__":{{{metadata}}},"a":{a}}}"#), [1]);
+    let found = header::read(Cursor::new(&bytes), bytes.len() as u64).unwrap().aliases;
+    assert_eq!(found, [("tied".to_owned(), "a".to_owned())]);
 }
 
 #[test]

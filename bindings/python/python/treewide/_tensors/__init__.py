@@ -1,1 +1,1 @@
-"""The parts of `treewide.tensors`."""
+"""The parts of `treewide.weights`."""

@@ -10,15 +10,23 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch.distributed as dist
 
 from treewide._treewide import DamageError, blake3, digest, hash_files
 
-__all__ = ["reader_of", "verify", "writer_of"]
+if TYPE_CHECKING:
+    from typing import Any as _Mixin
+else:
+    _Mixin = object
+
+__all__ = ["CheckingReader", "HashingWriter", "verify"]
 
 LIST = "checkpoint.b3"
+
+#: How files end that PyTorch reads.
+_OF_PYTORCH = (".metadata", ".distcp", ".safetensors")
 
 #: Bytes that are hashed and written while the cache of a core has them.
 _TILE = 1 << 20
@@ -62,17 +70,25 @@ class _Files(dict[str, bytes]):
     """Digests of the files of a rank. They travel with the results of its writes."""
 
 
-class _WritingFiles:
-    """The file system of a writer."""
+class _FilesOf:
+    """The file system of a writer or a reader. It travels with it into another process."""
 
     def __init__(self, fs: Any) -> None:
         self._fs = fs
+
+    def __getattr__(self, name: str) -> Any:
+        # Not yet there when it arrives.
+        return getattr(self.__dict__["_fs"], name) if "_fs" in self.__dict__ else object.__getattribute__(self, name)
+
+
+class _WritingFiles(_FilesOf):
+    """The file system of a writer."""
+
+    def __init__(self, fs: Any) -> None:
+        super().__init__(fs)
         self.digests: dict[str, bytes] = {}
         #: What is to be written: the folder and name of the list, the files in it, and whether it reaches the disk.
         self.list: tuple[Any, str, dict[str, bytes], bool] | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._fs, name)
 
     @contextlib.contextmanager
     def create_stream(self, path: Any, mode: str) -> Iterator[Any]:
@@ -111,38 +127,36 @@ class _WritingFiles:
         self._fs.rename(temporary, path)
 
 
-def _check_base(base: Any, kind: str, method: str) -> None:
-    if not isinstance(base, type) or not hasattr(base, method):
-        raise TypeError(f"give a class of a {kind}, such as FileSystem{kind[7:]}, and not {base!r:.90}")
+class HashingWriter(_Mixin):  # type: ignore[misc]
+    """Makes a writer of checkpoints hash the files: `class Writer(HashingWriter, FsspecWriter): ...`.
 
+    The other class has files that come from `self.fs.create_stream`. The list `checkpoint.b3` is complete before
+    `.metadata` appears. With `use_collectives=False`, each rank has its list `__RANK_checkpoint.b3`, as it has its
+    metadata.
+    """
 
-def writer_of(base: type[Any]) -> type[Any]:
-    """Return the class that writes as `base` does, and hashes."""
-    _check_base(base, "StorageWriter", "write_data")
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fs: Any = _WritingFiles(self.fs)
 
-    class HashingWriter(base):  # type: ignore[misc]
-        def __init__(self, *given: Any, **options: Any) -> None:
-            super().__init__(*given, **options)
-            self.fs: Any = _WritingFiles(self.fs)
+    def write_data(self, plan: Any, planner: Any) -> Any:
+        """Write what this rank has, and keep the digests."""
+        self.fs.digests.clear()
+        done = super().write_data(plan, planner)
+        return done.then(lambda done: [*done.value(), _Files(self.fs.digests)])
 
-        def write_data(self, plan: Any, planner: Any) -> Any:
-            self.fs.digests.clear()
-            done = super().write_data(plan, planner)
-            return done.then(lambda done: [*done.value(), _Files(self.fs.digests)])
-
-        def finish(self, metadata: Any, results: Any) -> None:
-            alone = not getattr(self, "use_collectives", True) and getattr(self, "rank", None) is not None
-            name = f"__{self.rank}_{LIST}" if alone else LIST
-            files = {
-                name: value for of_rank in results for it in of_rank if type(it) is _Files for name, value in it.items()
-            }
-            self.fs.digests.clear()
-            self.fs.list = (self.path, name, files, getattr(self, "sync_files", False))
-            super().finish(metadata, [[it for it in of_rank if type(it) is not _Files] for of_rank in results])
-            # Some writers rename nothing at the end.
-            self.fs.write_list()
-
-    return HashingWriter
+    def finish(self, metadata: Any, results: Any) -> None:
+        """Write the list and the metadata."""
+        alone = not getattr(self, "use_collectives", True) and getattr(self, "rank", None) is not None
+        name = f"__{self.rank}_{LIST}" if alone else LIST
+        files = {
+            name: value for of_rank in results for it in of_rank if type(it) is _Files for name, value in it.items()
+        }
+        self.fs.digests.clear()
+        self.fs.list = (self.path, name, files, getattr(self, "sync_files", False))
+        super().finish(metadata, [[it for it in of_rank if type(it) is not _Files] for of_rank in results])
+        # Some writers rename nothing at the end.
+        self.fs.write_list()
 
 
 def _name(path: str | os.PathLike[str]) -> str:
@@ -160,15 +174,12 @@ def _files_of(text: bytes, path: Any) -> dict[str, bytes]:
     return files
 
 
-class _CheckedFiles:
+class _CheckedFiles(_FilesOf):
     """The file system of a reader."""
 
     def __init__(self, fs: Any) -> None:
-        self._fs = fs
+        super().__init__(fs)
         self._lists: dict[bytes, dict[str, bytes]] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._fs, name)
 
     def _list(self, path: Any, name: str) -> dict[str, bytes] | None:
         at = path.with_name(name) if isinstance(path, Path) else os.path.join(os.path.dirname(path), name)
@@ -198,47 +209,54 @@ class _CheckedFiles:
             while count := stream.readinto(buffer):
                 hasher.update(buffer[:count])
             if (expected := self._expected(path)) is None:
-                raise DamageError(f"{path}: is not in {LIST} next to it: save with treewide.dcp.writer()")
+                raise DamageError(
+                    f"{path}: is not in {LIST} next to it: save with treewide.weights.dcp.FileSystemWriter"
+                )
             if hasher.digest() != expected:
                 raise DamageError(f"{path}: is not as it was written")
             stream.seek(0)
             yield stream
 
 
-def reader_of(base: type[Any]) -> type[Any]:
-    """Return the class that reads as `base` does, and checks each file first."""
-    _check_base(base, "StorageReader", "read_metadata")
-    if any(it.__name__ == "HuggingFaceStorageReader" for it in base.__mro__):
-        raise TypeError(
-            "HuggingFaceStorageReader opens files by itself, so they cannot be checked: "
-            "call treewide.dcp.verify first, and read with HuggingFaceStorageReader"
-        )
+class CheckingReader(_Mixin):  # type: ignore[misc]
+    """Makes a reader of checkpoints check each file first: `class Reader(CheckingReader, FsspecReader): ...`.
 
-    class CheckingReader(base):  # type: ignore[misc]
-        def __init__(self, *given: Any, **options: Any) -> None:
-            super().__init__(*given, **options)
-            self.fs: Any = _CheckedFiles(self.fs)
+    The other class has files that come from `self.fs.create_stream`. A rank reads each file from which it needs
+    something, all of it, once more. `.metadata` is a pickle, and is checked before it is loaded. Raises `DamageError`
+    that names a file, which PyTorch wraps in its `CheckpointException`, a `BaseException`.
+    """
 
-        def reset(self, *given: Any, **options: Any) -> None:
-            super().reset(*given, **options)
-            self.fs = _CheckedFiles(self.fs._fs)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if any(it.__name__ == "HuggingFaceStorageReader" for it in cls.__mro__):
+            raise TypeError(
+                "HuggingFaceStorageReader opens files by itself, so they cannot be checked: "
+                "call treewide.weights.dcp.verify first, and read with HuggingFaceStorageReader"
+            )
 
-    return CheckingReader
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fs: Any = _CheckedFiles(self.fs)
+
+    def reset(self, *given: Any, **options: Any) -> None:
+        """Begin to read a checkpoint."""
+        super().reset(*given, **options)
+        self.fs = _CheckedFiles(self.fs._fs)
 
 
-def _checked(folder: str, rank: int, world: int) -> tuple[bytes, list[str]]:
-    """Return the digest of the lists, and what is wrong with the files of this rank."""
+def _checked(folder: str, rank: int, world: int) -> tuple[bytes, list[str], list[str]]:
+    """Return the digest of the lists, what is wrong with the files of this rank, and files of others."""
     names = sorted(os.listdir(folder))
     # Next to the list of all ranks, lists of single ranks are of another save.
     lists = [LIST] if LIST in names else [it for it in names if re.fullmatch(rf"__[0-9]+_{re.escape(LIST)}", it)]
     if not lists:
-        raise FileNotFoundError(f"{folder}: there is no {LIST}: save with treewide.dcp.writer()")
+        raise FileNotFoundError(f"{folder}: there is no {LIST}: save with treewide.weights.dcp.FileSystemWriter")
     paths = [os.path.join(folder, it) for it in lists]
     texts = [Path(it).read_bytes() for it in paths]
     files = {name: value for it in zip(texts, paths, strict=True) for name, value in _files_of(*it).items()}
-    here = {it for it in names if os.path.isfile(os.path.join(folder, it)) and not it.endswith((".tensors.b3", ".sig"))}
-    problems = [f"{it}: is not in the list" for it in sorted(here - {*files, *lists})]
-    if not any(it.endswith(".metadata") or it.endswith(".safetensors") for it in files):
+    others = [it for it in names if it not in {*files, *lists} and os.path.isfile(os.path.join(folder, it))]
+    problems = [f"{it}: is not in the list" for it in others if it.endswith(_OF_PYTORCH)]
+    if not any(it.endswith((".metadata", ".safetensors")) for it in files):
         problems.append(f"{LIST}: names no .metadata, so it is not the list of a checkpoint")
     # A pipe would let all ranks wait.
     odd = {it for it in files if os.path.exists(os.path.join(folder, it))} - {
@@ -249,25 +267,32 @@ def _checked(folder: str, rank: int, world: int) -> tuple[bytes, list[str]]:
     for name, value in zip(mine, hash_files([os.path.join(folder, it) for it in mine], errors="return"), strict=True):
         if value != files[name]:
             problems.append(f"{name}: {value.strerror if isinstance(value, OSError) else 'is not as it was written'}")
-    return digest(b"".join(texts)), problems
+    return digest(b"".join(texts)), problems, [it for it in others if not it.endswith(_OF_PYTORCH)]
 
 
-def verify(folder: str, group: Any) -> None:
-    """Read all files of a checkpoint, each on one rank."""
+def verify(path: str | os.PathLike[str], /, *, group: Any = None) -> list[str]:
+    """Compare the files of a checkpoint in a local directory with its list. Returns the files that are not in the list.
+
+    PyTorch would not read these, such as the state of a trainer. With a process group, all ranks of `group` call it,
+    and each file is read by one of them. So all of them must see one directory: where each machine has a copy, `group`
+    has the ranks of one machine. Raises `DamageError`, on all ranks, that names the files which are missing, are not as
+    they were written, or are files of a checkpoint and not in the list. If there is no list, raises `OSError` without a
+    process group and `DamageError` with one.
+    """
     if not (dist.is_available() and dist.is_initialized()):
-        everywhere: list[Any] = [_checked(folder, 0, 1)]
+        everywhere: list[Any] = [_checked(os.fspath(path), 0, 1)]
     else:
         if dist.get_rank(group) < 0:
             raise ValueError(f"rank {dist.get_rank()} is not in the group, so it cannot take part")
         everywhere = [None] * dist.get_world_size(group)
-        own: tuple[bytes, list[str]]
         try:
-            own = _checked(folder, dist.get_rank(group), len(everywhere))
+            own = _checked(os.fspath(path), dist.get_rank(group), len(everywhere))
         except Exception as error:  # all ranks raise it
-            own = b"", [f"rank {dist.get_rank()}: {error}"]
+            own = b"", [f"rank {dist.get_rank()}: {error}"], []
         dist.all_gather_object(everywhere, own, group=group)
-    problems = sorted({it for _, some in everywhere for it in some})
-    if not problems and len({lists for lists, _ in everywhere}) > 1:
+    problems = sorted({it for _, some, _ in everywhere for it in some})
+    if not problems and len({lists for lists, _, _ in everywhere}) > 1:
         problems = [f"the ranks have other files named {LIST}"]
     if problems:
-        raise DamageError(f"{folder}: {'; '.join(problems)}")
+        raise DamageError(f"{path}: {'; '.join(problems)}")
+    return sorted({it for _, _, others in everywhere for it in others})

@@ -15,9 +15,10 @@ import contextlib
 import functools
 import itertools
 import json
+import math
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, get_args
 
 import torch
 import torch.distributed as dist
@@ -26,15 +27,13 @@ from torch.distributed.tensor.placement_types import _StridedShard
 
 from treewide._tensors.hashing import GROUP, Hashing
 from treewide._tensors.layouts import Indices, Placement, indices_of
-from treewide._tensors.lists import TensorDigest
-from treewide._tensors.local import check_plain, local_of
-from treewide._tensors.pieces import Joined, Kind, answer_of, kind_of
-from treewide._treewide import Parts, digest
+from treewide._tensors.lists import TensorDigest, TensorDigests
+from treewide._tensors.local import check_plain, local_of, place_of, state_of
+from treewide._tensors.models import Expected, Options, Replicas, Rows
+from treewide._tensors.pieces import Joined, Kind, agreed, answer_of, kind_of
+from treewide._treewide import AUTO, Parts, digest
 
-__all__ = ["Replicas", "Rows", "digests_of", "parts_of"]
-
-Replicas: TypeAlias = Literal["check", "first"]
-Rows: TypeAlias = Literal["auto", "exchange", "redistribute"]
+__all__ = ["digests_of", "parts_of"]
 
 #: Bytes that this rank sent, by their purpose. Tests read it.
 sent: dict[str, int] = {}
@@ -204,24 +203,34 @@ class _Known(NamedTuple):
     ranks: list[int]
 
 
-def _table_of(lines: Mapping[str, _Line], options: Sequence[Any]) -> bytes:
-    table = [options, [[name, *lines[name]] for name in sorted(lines)]]
+def _table_of(lines: Mapping[str, _Line], tied: Mapping[str, str], options: Sequence[Any]) -> bytes:
+    table = [options, [[name, tied.get(name), *lines[name]] for name in sorted(lines)]]
     return json.dumps(table, separators=(",", ":")).encode()
 
 
-def _lines_of(table: Any) -> Iterator[tuple[str, _Line]]:
-    for name, (dtype, shape, stored, item), mesh, placements in table:
+def _lines_of(table: Any) -> Iterator[tuple[str, str | None, _Line]]:
+    for name, tied, (dtype, shape, stored, item), mesh, placements in table:
         kind = Kind(dtype, tuple(shape), tuple(stored), item)
         of_mesh = None if mesh is None else _Mesh(*map(tuple, mesh))
-        yield name, _Line(kind, of_mesh, tuple(Placement(*it) for it in placements))
+        yield name, tied, _Line(kind, of_mesh, tuple(Placement(*it) for it in placements))
 
 
-def _tables(group: _Group, lines: Mapping[str, _Line], options: Mapping[str, Any]) -> dict[str, list[_Known]]:
-    """Learn who has which tensor. A table that several ranks have is sent once."""
+def _tied(held: Mapping[str, torch.Tensor], lines: Mapping[str, _Line]) -> dict[str, str]:
+    """Return names of tensors that have a name before it, and that name."""
+    first: dict[Any, str] = {}
+    places = ((name, place_of(held[name])) for name in lines)
+    found = {name: first.setdefault((place, lines[name]), name) for name, place in places if place is not None}
+    return {name: of for name, of in found.items() if of != name}
+
+
+def _tables(
+    group: _Group, lines: Mapping[str, _Line], tied: Mapping[str, str], options: Mapping[str, Any]
+) -> tuple[dict[str, list[_Known]], Mapping[str, str]]:
+    """Learn who has which tensor, and which are tied on all ranks. A table that several ranks have is sent once."""
     everyone = list(range(group.world))
     table = b""
     with group.local():
-        table = _table_of(lines, list(options.values())) if group.world > 1 else b""
+        table = _table_of(lines, tied, list(options.values())) if group.world > 1 else b""
     heads = group.all_gather(digest(table) + struct.pack("<Q", len(table) << 1 | bool(group.problem)), "tables")
     sizes = [struct.unpack_from("<Q", it, 32)[0] for it in heads]
     if any(size & 1 for size in sizes):
@@ -230,8 +239,9 @@ def _tables(group: _Group, lines: Mapping[str, _Line], options: Mapping[str, Any
     for rank, head in enumerate(heads):
         same.setdefault(head, []).append(rank)
     if len(same) == 1:
-        return {name: [_Known(lines[name], everyone)] for name in sorted(lines)}
+        return {name: [_Known(lines[name], everyone)] for name in sorted(lines)}, tied
     found: dict[str, dict[_Line, list[int]]] = {}
+    names: dict[str, set[str | None]] = {}
     first = list(options.values())
     for head, ranks in same.items():
         source = ranks[0]
@@ -243,9 +253,11 @@ def _tables(group: _Group, lines: Mapping[str, _Line], options: Mapping[str, Any
             here, there = (", ".join(map("{}={!r}".format, options, it)) for it in (first, other))
             problem = f"rank {group.members[0]} has {here}, and rank {group.members[source]} has {there}"
             raise ValueError(f"the ranks have other arguments: {problem}")
-        for name, line in _lines_of(rows):
+        for name, of, line in _lines_of(rows):
             found.setdefault(name, {}).setdefault(line, []).extend(ranks)
-    return {name: [_Known(line, sorted(ranks)) for line, ranks in found[name].items()] for name in sorted(found)}
+            names.setdefault(name, set()).add(of)
+    known = {name: [_Known(line, sorted(ranks)) for line, ranks in found[name].items()] for name in sorted(found)}
+    return known, agreed(names, known)
 
 
 def _check(group: _Group, known: Mapping[str, Sequence[_Known]]) -> None:
@@ -300,15 +312,18 @@ def _has_bytes(group: _Group, line: _Line, known: Sequence[_Known], replicas: Re
     return _is_lead(line.mesh, line.placements, group.me, tuple(group.members))
 
 
-def _goes_by_rows(group: _Group, line: _Line) -> bool:
-    """Return whether all ranks of its mesh are here to make shards of rows of a tensor, and they are not."""
+def _goes_by_rows(group: _Group, line: _Line, rows: Rows) -> bool:
+    """Return whether shards of rows are made of a tensor that has others. Only if all ranks of its mesh are here."""
     mesh = line.mesh
-    return (
-        mesh is not None
-        and any(it.dim > 0 for it in line.placements)
-        and group.me in mesh.ranks
-        and set(mesh.ranks) <= set(group.members)
-    )
+    if mesh is None or rows == "exchange" or group.me not in mesh.ranks or not set(mesh.ranks) <= set(group.members):
+        return False
+    cut = [(it, size) for it, size in zip(line.placements, mesh.shape, strict=True) if it.dim > 0]
+    if not cut or rows == "redistribute" or group.device.type == "cuda":
+        return bool(cut)
+    # Runs that are shorter than a chunk are sent as they are.
+    last = max(it.dim for it, _ in cut)
+    pieces = math.prod(size * it.split_factor for it, size in cut if it.dim == last)
+    return math.prod(line.kind.stored[last:]) * line.kind.item < 1024 * pieces
 
 
 def _by_rows(tensor: torch.Tensor) -> torch.Tensor:
@@ -328,11 +343,11 @@ def _hash(hashing: Hashing, name: str, tensor: torch.Tensor, line: _Line, rank: 
 def parts_of(state: Mapping[str, torch.Tensor]) -> bytes:
     """Return what `merge` takes of the shards of this rank."""
     rank = dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
-    found = []
+    found, lines = [], {}
     hashing = Hashing()
-    for name, tensor in state.items():
+    for name, tensor in sorted(state.items()):
         try:
-            line = _line_of(tensor)
+            lines[name] = line = _line_of(tensor)
             identity = line.kind.identity(name)
             is_here = line.mesh is None or rank in line.mesh.ranks
             known = Parts(line.kind.nbytes, object=identity)
@@ -344,7 +359,7 @@ def parts_of(state: Mapping[str, torch.Tensor]) -> bytes:
         if hashing.nbytes > GROUP:
             hashing.finish()
     hashing.finish()
-    return answer_of(found)
+    return answer_of(found, _tied(state, lines))
 
 
 def _message(numbers: Sequence[int], hashed: list[Parts]) -> bytes:
@@ -366,48 +381,54 @@ def _again(message: bytes, place: int) -> Parts:
     return next(itertools.islice(_read(message), place, None))[1]
 
 
-def digests_of(
-    state: Callable[[], Mapping[str, torch.Tensor]], group: Any, replicas: Replicas, rows: Rows
-) -> dict[str, TensorDigest]:
-    """Return the digest of each full tensor, the same on all ranks of the group. `state` gives the tensors here."""
+def digests_of(model: Any, options: Options, expected: Expected) -> tuple[TensorDigests, Any]:
+    """Return the digest of each full tensor, and what is expected: the same on all ranks of the group."""
     # Some versions of PyTorch send nothing that was made in inference mode.
     with torch.inference_mode(False), torch.no_grad():
-        return _digests_of(state, _Group(group), replicas, rows)
+        return _digests_of(model, _Group(options.get("group")), options, expected)
 
 
-def _digests_of(
-    state: Callable[[], Mapping[str, torch.Tensor]], ranks: _Group, replicas: Replicas, rows: Rows
-) -> dict[str, TensorDigest]:
+def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected) -> tuple[TensorDigests, Any]:
     held: Mapping[str, torch.Tensor] = {}
     lines: dict[str, _Line] = {}
-    by_rows = rows == "redistribute" or (rows == "auto" and not ranks.is_one and ranks.device.type == "cuda")
+    tied: Mapping[str, str] = {}
+    replicas, rows, wanted = options.get("replicas", "check"), options.get("rows", "auto"), None
+    common: dict[str, Any] = {"replicas": replicas, "rows": rows, "stable": bool(options.get("stable"))}
     with ranks.local():
         for option, given, known_values in (("replicas", replicas, Replicas), ("rows", rows, Rows)):
             if given not in get_args(known_values):
                 raise ValueError(f"{option} is one of {get_args(known_values)}, and not {given!r}")
-        held = state()
+        wanted = expected and expected()
+        fingerprint = wanted.fingerprint if isinstance(wanted, TensorDigests) else wanted
+        common["expected"] = fingerprint and fingerprint.hex()
+        held = state_of(model, options.get("rename"))
         for name in sorted(held):
             with ranks.local(name):
                 lines[name] = _line_of(held[name])
-    known = _tables(ranks, lines, {"replicas": replicas, "rows": rows})
+        tied = _tied(held, lines)
+    known, tied = _tables(ranks, lines, tied, common)
     # All ranks have the same tables, so all raise the same here.
     _check(ranks, known)
-    names = list(known)
+    names = [name for name in known if name not in tied]
     merger = _mergers(known, ranks.world)
+    threads = options.get("threads")
+    threads = AUTO if threads is None else threads
 
     numbers: list[list[int]] = [[] for _ in range(ranks.world)]
     outgoing: list[list[Parts]] = [[] for _ in range(ranks.world)]
-    hashing = Hashing()
+    hashing, found = Hashing(), dict[str, bytes]()
     for number, name in enumerate(names):
         if name not in lines:
             continue
         with ranks.local(name):
             tensor, line = held[name], lines[name]
+            is_whole = ranks.world == 1 and (line.mesh is None or len(line.mesh.ranks) == 1)
+            is_added = is_whole and ranks.problem is None and hashing.add_whole(name, local_of(tensor))
             # Also after a problem, as others take part in it.
-            if by_rows and _goes_by_rows(ranks, line):
+            if not is_whole and _goes_by_rows(ranks, line, rows):
                 tensor = _by_rows(tensor)
                 line = _line_of(tensor)
-            if ranks.problem is None and _has_bytes(ranks, lines[name], known[name], replicas):
+            if not is_added and ranks.problem is None and _has_bytes(ranks, lines[name], known[name], replicas):
                 hashed = _hash(hashing, name, tensor, line, ranks.me)
                 numbers[merger[name]].append(number)
                 outgoing[merger[name]].append(hashed)
@@ -415,19 +436,21 @@ def _digests_of(
         if hashing.nbytes > GROUP:
             with ranks.local():
                 hashing.finish()
+                found.update(hashing.whole(threads))
     messages = [b""] * ranks.world
     with ranks.local():
         if ranks.problem is None:
             hashing.finish()
+            found.update(hashing.whole(threads))
             messages = [_message(*it) for it in zip(numbers, outgoing, strict=True)]
     outgoing.clear()
     incoming = ranks.all_to_all(messages)
 
-    found: dict[str, bytes] = {}
     with ranks.local():
         if ranks.problem is None:
-            found = _merged(ranks, names, known, incoming)
-    return _shared(ranks, names, known, merger, found)
+            found |= _merged(ranks, names, known, incoming)
+    digests = _shared(ranks, names, known, merger, found)
+    return TensorDigests({name: digests[tied.get(name, name)] for name in known}, tied), wanted
 
 
 def _merged(

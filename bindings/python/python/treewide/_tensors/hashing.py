@@ -10,7 +10,7 @@ import torch
 from treewide import gpu
 from treewide._tensors.local import bytes_of
 from treewide._tensors.pieces import Block
-from treewide._treewide import Parts, _gpu_hash_blocks
+from treewide._treewide import Parts, _gpu_hash_blocks, _hash_memory
 
 __all__ = ["GROUP", "Hashing"]
 
@@ -49,6 +49,9 @@ def _version(local: torch.Tensor) -> int | None:
     return None if local.is_inference() else local._version
 
 
+_CHANGED = "the tensor changed while it was hashed"
+
+
 class Hashing:
     """Hashes tensors. Their parts are complete after `finish`."""
 
@@ -56,6 +59,7 @@ class Hashing:
         #: The bytes of the groups.
         self.nbytes = 0
         self._groups: dict[int, list[_Waiting]] = {}
+        self._whole: list[tuple[str, torch.Tensor, torch.Tensor, int | None]] = []
 
     def add(self, name: str, known: Parts, local: torch.Tensor, block: Block) -> None:
         """Add a block of a full tensor to its parts: at once, or in a group."""
@@ -68,7 +72,26 @@ class Hashing:
             return
         known._hash_block(data, *block)
         if version != _version(local):
-            raise ValueError("the tensor changed while it was hashed")
+            raise ValueError(_CHANGED)
+
+    def add_whole(self, name: str, local: torch.Tensor) -> bool:
+        """Add a full tensor for `whole`, unless a device hashes it where it lies."""
+        if device_of(local) is not None and local.numel():
+            return False
+        version, data = _version(local), bytes_of(local)
+        self._whole.append((name, local, data, version))
+        # A copy takes memory.
+        self.nbytes += local.nbytes if data.data_ptr() != local.data_ptr() else 0
+        return True
+
+    def whole(self, threads: int) -> Iterator[tuple[str, bytes]]:
+        """Hash the full tensors, and return their digests."""
+        found = _hash_memory([(data.data_ptr(), data.nbytes) for _, _, data, _ in self._whole], threads)
+        for at, (name, local, _, version) in enumerate(self._whole):
+            if version != _version(local):
+                raise ValueError(f"{name}: {_CHANGED}")
+            yield name, found[32 * at : 32 * at + 32]
+        self._whole.clear()
 
     def finish(self) -> None:
         """Hash the groups. Raises errors of the device, which name no tensor."""
@@ -78,4 +101,4 @@ class Hashing:
                 _gpu_hash_blocks([(it.known, it.data, it.block) for it in group], stream=gpu._number(stream))
             for it in group:
                 if it.version != _version(it.local):
-                    raise ValueError(f"{it.name}: the tensor changed while it was hashed")
+                    raise ValueError(f"{it.name}: {_CHANGED}")

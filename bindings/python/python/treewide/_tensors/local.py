@@ -1,42 +1,60 @@
 """The tensors of this process, and their bytes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 from torch.distributed.tensor import DTensor
 
-__all__ = ["bytes_of", "check_plain", "local_of", "state_of"]
+from treewide._tensors.lists import renamed
+
+__all__ = ["bytes_of", "check_plain", "local_of", "place_of", "state_of"]
 
 #: Types whose tensors have bytes of their own; others are classes of libraries.
 _PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+_DISPATCH = torch.Tensor.__torch_dispatch__
 
 
-def state_of(model: torch.nn.Module | Mapping[str, Any]) -> dict[str, torch.Tensor]:
-    """Return the tensors of a model without the prefixes of wrappers, or those of a mapping as they are.
+def state_of(model: Any, rename: Callable[[str], str] | None = None) -> dict[str, torch.Tensor]:
+    """Return the tensors of a model without the prefixes of wrappers, or those of a mapping, flattened as DCP does.
 
-    Raises `TypeError` for something else, and for values of a mapping that have weights and are not tensors.
+    Raises `TypeError` for something else, and for arrays that are not tensors; `ValueError` for a parameter that is not
+    here.
     """
     if isinstance(model, torch.nn.Module):
         from torch.distributed.checkpoint.state_dict import get_model_state_dict
 
+        for name, it in model.named_parameters():
+            _check_here(name, it)
         model = get_model_state_dict(model)
     elif not isinstance(model, Mapping):
         raise TypeError(f"a model is a module or a mapping of tensors, and not {type(model).__name__}")
-    for name, it in model.items():
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a tensor is a string: {name!r}")
-        if _has_weights(it):
-            raise TypeError(f"{name} is {type(it).__name__}: pass its tensors by names of their own, or leave it out")
-    return {name: it for name, it in model.items() if isinstance(it, torch.Tensor)}
+    return renamed(_tensors_in(model, ""), rename)
 
 
-def _has_weights(it: object) -> bool:
-    """Return whether something that is not a tensor has some, or is an array of NumPy."""
-    inside = it.values() if isinstance(it, Mapping) else it if isinstance(it, (list, tuple)) else ()
-    return hasattr(it, "__array_interface__") or any(
-        isinstance(one, torch.Tensor) or _has_weights(one) for one in inside
-    )
+def _tensors_in(inside: Any, before: str) -> Iterator[tuple[str, torch.Tensor]]:
+    for key, it in inside.items() if isinstance(inside, Mapping) else enumerate(inside):
+        name = f"{before}{key}"
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(f"the name of a tensor is not text: {name!r}")
+        if isinstance(it, torch.Tensor):
+            _check_here(name, it)
+            yield name, it
+        elif isinstance(it, (Mapping, list, tuple)):
+            yield from _tensors_in(it, f"{name}.")
+        elif hasattr(it, "__array_interface__"):
+            raise TypeError(f"{name} is {type(it).__name__}: pass torch.from_numpy of it, or leave it out")
+
+
+def _check_here(name: str, it: Any) -> None:
+    """Raise `ValueError` for a parameter that ZeRO-3 of DeepSpeed has emptied."""
+    if hasattr(it, "ds_id"):
+        status = getattr(getattr(it, "ds_status", None), "name", "AVAILABLE")
+        if status != "AVAILABLE" or tuple(it.shape) != tuple(getattr(it, "ds_shape", it.shape)):
+            raise ValueError(
+                f"{name}: ZeRO-3 of DeepSpeed has emptied this parameter: hash it inside of "
+                "deepspeed.zero.GatheredParameters, or hash the saved files"
+            )
 
 
 def _waited(tensor: torch.Tensor) -> torch.Tensor:
@@ -45,7 +63,17 @@ def _waited(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def local_of(tensor: torch.Tensor) -> torch.Tensor:
-    return _waited(tensor.to_local() if isinstance(tensor, DTensor) else tensor).detach()
+    with torch._C.DisableTorchFunctionSubclass():
+        return _waited(tensor.to_local() if isinstance(tensor, DTensor) else tensor).detach()
+
+
+def place_of(tensor: torch.Tensor) -> tuple[Any, ...] | None:
+    """Return where the bytes of a tensor are: tied weights have one place, also where a rank has none of them."""
+    local = tensor._local_tensor if isinstance(tensor, DTensor) else tensor
+    if hasattr(local, "wait"):
+        return None
+    storage = local.untyped_storage()._cdata
+    return storage, local.storage_offset(), local.stride(), local.dtype, local.is_conj(), local.is_neg()
 
 
 def check_plain(tensor: torch.Tensor) -> None:
@@ -56,12 +84,15 @@ def check_plain(tensor: torch.Tensor) -> None:
         raise ValueError("a tensor on the device meta has no bytes")
     if tensor.layout is not torch.strided:
         raise ValueError(f"a tensor of the layout {tensor.layout} has no bytes in row-major order")
-    if type(tensor) not in _PLAIN and not hasattr(tensor, "wait"):
-        raise TypeError(
-            f"{type(tensor).__name__} is a tensor of a library: hash the tensors inside it (`__tensor_flatten__`)"
-        )
+    own = type(tensor)
+    # A class that answers for its operators has other tensors inside. Others, as those of vLLM, have bytes of their
+    # own.
+    if own not in _PLAIN and own.__torch_dispatch__ is not _DISPATCH and not hasattr(tensor, "wait"):
+        raise TypeError(f"{own.__name__} is a tensor of a library: hash the tensors inside it (`__tensor_flatten__`)")
     if tensor.is_quantized:
         raise TypeError(f"a quantized tensor ({tensor.dtype}) has bytes and scales: hash `int_repr()` and the scales")
+    if not hasattr(tensor, "wait") and tensor.numel() and not tensor.data_ptr():
+        raise ValueError("its memory was freed, so its bytes are elsewhere: hash it where the model is gathered")
 
 
 def bytes_of(tensor: torch.Tensor, *, on_cpu: bool = True) -> torch.Tensor:

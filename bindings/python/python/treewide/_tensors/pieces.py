@@ -7,10 +7,10 @@ import math
 import operator
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from treewide._tensors.lists import TensorDigest
+from treewide._tensors.lists import TensorDigest, TensorDigests
 from treewide._treewide import Clash, Parts, _gpu_hash_blocks, digest
 from treewide.gpu import _number
 
@@ -149,6 +149,7 @@ def kind_of(tensor: Any, shape: Sequence[int], dtype: str | None = None) -> Kind
     return _checked(dtype, tuple(map(operator.index, shape)), item)
 
 
+@functools.lru_cache(4096)
 def _checked(dtype: str, stored: tuple[int, ...], item: int) -> Kind:
     """Return the kind of a tensor. Raises `ValueError` for one that cannot be."""
     if not isinstance(dtype, str) or not re.fullmatch("[A-Za-z0-9_]+", dtype):
@@ -169,16 +170,14 @@ def _viewed(tensor: Any) -> Any:
     return tensor if hasattr(tensor, "shape") else memoryview(tensor)
 
 
+def are_pieces(x: Mapping[str, Any]) -> bool:
+    """Return whether this is for `parts`, and not a state of PyTorch."""
+    values = (one for it in x.values() for one in (it if isinstance(it, list) else [it]))
+    return not any(isinstance(it, Mapping) or hasattr(it, "is_meta") for it in values)
+
+
 def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /, *, stream: Any = None) -> bytes:
-    """Hash the pieces of tensors that are in this process, where they lie, and return what `merge` takes.
-
-    `pieces` has a piece, or a list of pieces, by the name of the tensor. The answer has 48 bytes for each subtree of a
-    run of bytes, and at most 1,023 bytes of weights at each end. Nothing is sent: use RPC, a file, or Ray. Tensors of
-    CUDA devices are hashed there, in `stream` (see `treewide.gpu`), by one call for each device.
-
-    Raises `TypeError` or `BufferError` that names a tensor if its bytes cannot be read; `ValueError` if a piece does
-    not fit into the shape, or two pieces have the same bytes; `RuntimeError` if a device fails.
-    """
+    """Hash the pieces of tensors that are in this process: see `treewide.weights.parts`."""
     found = []
     on_devices: dict[int, list[tuple[str, tuple[Parts, Any, Block]]]] = {}
     for name, given in pieces.items():
@@ -254,9 +253,9 @@ def _named(name: str) -> Iterator[None]:
         _rename(name, error)
 
 
-def answer_of(found: Sequence[tuple[str, Kind, Parts]]) -> bytes:
-    """Return the answer of `parts`: names, kinds, and the parts that are known of each tensor."""
-    head = json.dumps([[name, *kind] for name, kind, _ in found]).encode()
+def answer_of(found: Sequence[tuple[str, Kind, Parts]], tied: Mapping[str, str] | None = None) -> bytes:
+    """Return the answer of `parts`: names, kinds, to which they are tied, and the parts that are known."""
+    head = json.dumps([[name, *kind, (tied or {}).get(name)] for name, kind, _ in found]).encode()
     message = _MAGIC + struct.pack("<Q", len(head)) + head + Parts._pack([known for _, _, known in found])
     return message + digest(message)
 
@@ -287,18 +286,20 @@ def _body(answer: Answer) -> tuple[list[Any], bytes]:
     raise ValueError("an answer is damaged, or not one of `parts`: send it again")
 
 
-def _entry(given: Any) -> tuple[str, Kind]:
-    """Return a name and its kind. Raises `ValueError` if `parts` does not write such ones."""
+def _entry(given: Any) -> tuple[str, Kind, str | None]:
+    """Return a name, its kind, and the name that it is tied to. Raises `ValueError` for an entry of others."""
     match given:
-        case [str(name), str(dtype), list(shape), list(stored), int(item)] if all(type(n) is int for n in stored):
+        case [str(name), str(dtype), list(shape), list(stored), int(item), str() | None as tied] if all(
+            type(n) is int for n in stored
+        ):
             name.encode()
             kind = _checked(dtype, tuple(stored), item)
             if list(kind.shape) == shape:
-                return name, kind
+                return name, kind, tied
     raise ValueError(f"an answer has a tensor that cannot be: {given!r:.80}")
 
 
-def _read(answer: Answer) -> Iterable[tuple[str, Kind, Parts]]:
+def _read(answer: Answer) -> Iterable[tuple[str, Kind, str | None, Parts]]:
     head, packed = _body(answer)
     for given, known in zip(head, Parts._unpack(packed), strict=True):
         yield *_entry(given), known
@@ -306,6 +307,11 @@ def _read(answer: Answer) -> Iterable[tuple[str, Kind, Parts]]:
 
 def _again(answer: Answer, place: int) -> Parts:
     return Parts._unpack(_body(answer)[1])[place]
+
+
+def agreed(tied: Mapping[str, set[str | None]], names: Container[str]) -> dict[str, str]:
+    """Return names of tied tensors, if all processes that have one say the same."""
+    return {name: of for name, (of, *others) in tied.items() if of is not None and of in names and not others}
 
 
 class Joined:
@@ -347,7 +353,7 @@ class Joined:
         return TensorDigest(self.kind.dtype, self.kind.shape, self._parts.finish())
 
 
-def merge(answers: Iterable[Answer | tuple[str, Answer]], /) -> dict[str, TensorDigest]:
+def merge(answers: Iterable[Answer | tuple[str, Answer]], /) -> TensorDigests:
     """Return the digest of each full tensor from the answers of `parts` of all processes, in any order.
 
     An answer may come with the name of its sender, for messages. Senders are believed: one who lies gives another
@@ -355,13 +361,15 @@ def merge(answers: Iterable[Answer | tuple[str, Answer]], /) -> dict[str, Tensor
 
     Raises `Different` if two processes have other bytes of the same place; `Missing` if no process has some bytes;
     `ValueError` if they do not agree on a type or a shape, if an answer is damaged, or if a process has only a part of
-    the bytes of another, so that they cannot be compared.
+    the bytes of another, so that they cannot be compared; or if no answer has a tensor with bytes.
     """
     joined: dict[str, Joined] = {}
+    tied: dict[str, set[str | None]] = {}
     first: dict[str, str] = {}
     for number, answer in enumerate(answers):
         sender, data = answer if isinstance(answer, tuple) and len(answer) == 2 else (f"answer {number}", answer)
-        for place, (name, kind, known) in enumerate(_read(data)):
+        for place, (name, kind, of, known) in enumerate(_read(data)):
+            tied.setdefault(name, set()).add(of)
             if name not in joined:
                 joined[name], first[name] = Joined(name, kind, kind.identity(name)), sender
             here = joined[name].kind
@@ -371,4 +379,4 @@ def merge(answers: Iterable[Answer | tuple[str, Answer]], /) -> dict[str, Tensor
                 joined[name].add(known, sender, functools.partial(_again, data, place))
             except ValueError as error:
                 _rename(name, error)
-    return {name: it.finish() for name, it in joined.items()}
+    return TensorDigests({name: it.finish() for name, it in joined.items()}, agreed(tied, joined))

@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 /// Writes the list of a model.
 pub(super) fn list(sheet: &mut Sheet, tensors: &Tensors, json: bool) -> anyhow::Result<()> {
     if json {
-        for (name, tensor) in tensors {
+        for (name, tensor) in tensors.iter() {
             let more = |object: &mut Object| {
                 add(object, tensor);
             };
@@ -42,7 +42,7 @@ pub(super) fn finding(
     rows: Option<&Rows>,
 ) -> anyhow::Result<()> {
     let tone = match finding.verdict {
-        Verdict::Moved | Verdict::Added => Tone::Moved,
+        Verdict::Moved | Verdict::Added | Verdict::Alias => Tone::Moved,
         _ => Tone::Changed,
     };
     let detail = finding.detail(list::escape) + &rows.map_or_else(String::new, named);

@@ -1,0 +1,115 @@
+"""Everything that stands for a model: files and lists of them, digests, and modules or state dicts of PyTorch."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from treewide._arguments import BytesDone, Path, expected_bytes
+from treewide._tensors.lists import Report, TensorDigest, TensorDigests, VerifyError, compared, of_path, renamed
+from treewide._treewide import AUTO
+
+__all__ = ["Expected", "Model", "Options", "Replicas", "Rows", "compare", "digests", "verify"]
+
+Replicas: TypeAlias = Literal["check", "first"]
+Rows: TypeAlias = Literal["auto", "exchange", "redistribute"]
+
+#: A path, digests, a module, or a state dict. PyTorch may not be installed.
+Model: TypeAlias = Path | Mapping[str, Any] | Any
+
+#: What a model is compared with: its digests or its fingerprint.
+Expected: TypeAlias = Callable[[], "TensorDigests | bytes"] | None
+
+
+class Options(TypedDict, total=False):
+    """The options of `digests`."""
+
+    threads: int | None
+    rename: Callable[[str], str] | None
+    stable: bool
+    group: Any
+    replicas: Replicas
+    rows: Rows
+    progress: BytesDone | None
+
+
+def _is_known(x: Model) -> bool:
+    """Return whether digests come from files or are there. All else goes to the ranks, which fail together."""
+    if isinstance(x, (str, bytes, os.PathLike, TensorDigests)) or "torch" not in sys.modules:
+        return True
+    return isinstance(x, Mapping) and len(x) > 0 and all(isinstance(it, TensorDigest) for it in x.values())
+
+
+def _known(x: Model, options: Options) -> TensorDigests:
+    threads, rename = options.get("threads"), options.get("rename")
+    if isinstance(x, (str, os.PathLike)):
+        found = of_path(x, AUTO if threads is None else threads, options.get("progress"))
+    elif isinstance(x, Mapping) and all(isinstance(it, TensorDigest) for it in x.values()):
+        found = x if isinstance(x, TensorDigests) else TensorDigests(x)
+    else:
+        what = "a path, digests, a module of PyTorch, or a mapping of its tensors"
+        raise TypeError(f"a model is {what}, and not {type(x).__name__}")
+    if rename is None:
+        return found
+    aliases = renamed(found.aliases.items(), rename)
+    aliases = {name: rename(of) for name, of in aliases.items()}
+    return TensorDigests(renamed(found.items(), rename), aliases, found.not_read)
+
+
+def _fingerprint(x: Model) -> bytes | None:
+    """Return the bytes of a fingerprint: 32 bytes, or 64 hexadecimal digits."""
+    if isinstance(x, bytes) or (isinstance(x, str) and re.fullmatch("[0-9A-Fa-f]{64}", x)):
+        return expected_bytes(x)
+    return None
+
+
+def digests(x: Model, options: Options, expected: Expected = None) -> tuple[TensorDigests, Any]:
+    """Return the digests of a model, and what is `expected`: all ranks have the same, or all raise the same."""
+
+    def once() -> tuple[TensorDigests, Any]:
+        if _is_known(x):
+            return _known(x, options), expected and expected()
+        from treewide._tensors import collective
+
+        return collective.digests_of(x, options, expected)
+
+    found = once()
+    # All ranks have the same options by now.
+    if options.get("stable"):
+        again = once()
+        if changed := [name for name, it in found[0].items() if again[0].get(name) != it]:
+            raise ValueError(f"{changed[0]}: the tensor changed between two passes that hashed it")
+    return found
+
+
+def _both(old: Model, new: Model, options: Options) -> tuple[Any, Any]:
+    def of(x: Model) -> Callable[[], TensorDigests | bytes]:
+        return lambda: _fingerprint(x) or _known(x, options)
+
+    if _is_known(old):
+        return digests(new, options, of(old))[::-1]
+    if _is_known(new):
+        return digests(old, options, of(new))
+    return digests(old, options)[0], digests(new, options)[0]
+
+
+def compare(old: Model, new: Model, options: Options) -> Report:
+    """Return what differs between two models."""
+    for it in (old, new):
+        if _fingerprint(it):
+            raise TypeError("a fingerprint does not say which tensors differ: pass it to `verify`")
+    return compared(*_both(old, new, options))
+
+
+def verify(x: Model, expected: Model, options: Options) -> Report:
+    """Compare a model with the expected one. Raises `VerifyError` if anything differs."""
+    wanted, found = _both(expected, x, options)
+    if isinstance(wanted, bytes):
+        if wanted != found.fingerprint:
+            raise VerifyError(f"the fingerprint is {found.fingerprint.hex()}, and {wanted.hex()} is expected")
+        return Report((), {"same": len(found)}, (), found.not_read)
+    report = compared(wanted, found)
+    if not report:
+        raise VerifyError(f"these are not the weights that are expected:\n{report}", report)
+    return report
