@@ -51,7 +51,7 @@ for ((run = 0; run < runs; run++)); do
     turn first "$treewide" dupes -q --no-progress --threads 2 tree
     "$treewide" snapshot -q --no-progress tree
     turn peer fclones group --threads 2 tree
-    turn second "$treewide" dupes -q --no-progress --threads 2 tree
+    turn second "$treewide" dupes -q --quick --no-progress --threads 2 tree
     turn list "$treewide" dupes -q --no-progress tree.b3
 done
 for ((run = 0; run < (lines > 1000000 ? 1 : runs); run++)); do
@@ -60,7 +60,7 @@ for ((run = 0; run < (lines > 1000000 ? 1 : runs); run++)); do
 done
 median peer "fclones group, 50,000 files"
 median first "dupes of the directory"
-median second "dupes, its manifest next to it"
+median second "dupes --quick, its manifest next to it"
 median list "dupes of the manifest"
 median missing "missing, 2 lists of $lines lines"
 median dupes "dupes, 2 lists of $lines lines"

@@ -21,7 +21,7 @@ record! {
 record! {
     "treewide.manifest",
     Duplicates: Record {
-        groups, file_groups, folder_groups, similar, redundant, reclaimable, links, files_read, bytes_read, changed, unreadable,
+        groups, file_groups, folder_groups, similar, redundant, reclaimable, links, files_read, bytes_read, unreadable,
     }
 
     #[doc = stub!("Duplicates.to_arrow")]
@@ -32,7 +32,9 @@ record! {
 record! { "treewide.manifest", MissingFile: Record { path, digest, size, evidence } }
 record! {
     "treewide.manifest",
-    Missing: Record { files, total_files, not_counted, files_read, bytes_read, unreadable }
+    Missing: Record {
+        files, total_files, by_read, by_metadata, by_claimed, not_counted, files_read, bytes_read, unreadable,
+    }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.files.is_truthy(py)? || self.unreadable.is_truthy(py)?)
@@ -52,10 +54,8 @@ fn table<'py>(found: &Bound<'py, PyAny>, maker: &str) -> PyResult<Bound<'py, PyA
 /// Paths and causes.
 type Causes<'py> = Vec<(Bound<'py, PyString>, String)>;
 
-/// A path as bytes, or the name where the directory is not here.
-fn bytes(path: Option<PathBuf>, name: &[u8]) -> Vec<u8> {
-    let name = if name.is_empty() { b"." } else { name };
-    path.map_or(name.into(), |it| it.into_os_string().into_encoded_bytes())
+fn bytes(path: PathBuf) -> Vec<u8> {
+    path.into_os_string().into_encoded_bytes()
 }
 
 fn causes<'py>(py: Python<'py>, all: Vec<(PathBuf, String)>) -> PyResult<Causes<'py>> {
@@ -69,7 +69,7 @@ fn owned<'a>(all: impl Iterator<Item = (&'a Path, &'a str)>) -> Vec<(PathBuf, St
 #[doc = stub!("_manifest_dupes")]
 #[pyfunction]
 #[pyo3(name = "dupes", signature = (
-    *operands, empty=false, ignore_names=false, similar=0, root=None, verify=None, threads=1, progress=None
+    *operands, empty=false, ignore_names=false, similar=0, quick=false, threads=1, progress=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn dupes(
@@ -78,20 +78,10 @@ pub(crate) fn dupes(
     empty: bool,
     ignore_names: bool,
     similar: i64,
-    root: Option<FilePath>,
-    verify: Option<&str>,
+    quick: bool,
     threads: isize,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<Duplicates>> {
-    let least = match verify {
-        Some("read") => Evidence::Read,
-        Some("metadata") => Evidence::Metadata,
-        None => Evidence::Claimed,
-        Some(other) => {
-            let text = format!("verify takes None, 'metadata' or 'read', not {other:?}");
-            return Err(PyValueError::new_err(text));
-        }
-    };
     if operands.is_empty() {
         return Err(PyTypeError::new_err("dupes needs at least one list or directory"));
     }
@@ -99,8 +89,7 @@ pub(crate) fn dupes(
         let text = format!("similar is a percentage from 0 to 100, not {similar}");
         return Err(PyValueError::new_err(text));
     };
-    let dupes = Dupes::new().empty(empty).ignore_names(ignore_names).similar(similar).verify(least);
-    let dupes = root.into_iter().fold(dupes, |dupes, it| dupes.root(it.0));
+    let dupes = Dupes::new().empty(empty).ignore_names(ignore_names).similar(similar).quick(quick);
     let operands: Vec<_> = operands.into_iter().map(|it| it.0).collect();
     let paths = operands.clone();
     let work = move |options: &_| {
@@ -108,21 +97,15 @@ pub(crate) fn dupes(
         let mut groups = Vec::new();
         while let Some(group) = found.next() {
             let group = group?;
-            let paths = group.members.iter().map(|it| bytes(found.path(it), &it.name));
+            let paths = group.members.iter().map(|it| bytes(found.path(it)));
             let paths: Vec<_> = paths.collect();
             groups.push((group, paths));
         }
-        Ok((
-            groups,
-            found.totals(),
-            found.read(),
-            owned(found.changed()),
-            owned(found.unreadable()),
-        ))
+        Ok((groups, found.totals(), found.read(), owned(found.unreadable())))
     };
     let found = run_watched(py, Threads::new(threads)?, progress, work)?;
     let found = found.map_err(|error| failed(py, error))?;
-    let (groups, totals, (files_read, bytes_read), changed, unreadable) = found;
+    let (groups, totals, (files_read, bytes_read), unreadable) = found;
     let groups = groups.into_iter().map(|(it, paths)| group(py, it, &paths, &operands));
     let found = make!(
         py,
@@ -136,7 +119,6 @@ pub(crate) fn dupes(
             links: totals.links,
             files_read: files_read,
             bytes_read: bytes_read,
-            changed: causes(py, changed)?,
             unreadable: causes(py, unreadable)?,
         }
     );
@@ -180,13 +162,13 @@ fn group(
 
 #[doc = stub!("_manifest_missing")]
 #[pyfunction]
-#[pyo3(name = "missing", signature = (first, /, *others, names=false, root=None, threads=1, progress=None))]
+#[pyo3(name = "missing", signature = (first, /, *others, names=false, quick=false, threads=1, progress=None))]
 pub(crate) fn missing(
     py: Python<'_>,
     first: FilePath,
     others: Vec<FilePath>,
     names: bool,
-    root: Option<FilePath>,
+    quick: bool,
     threads: isize,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<Missing>> {
@@ -194,14 +176,13 @@ pub(crate) fn missing(
         return Err(PyTypeError::new_err("missing needs a list or directory in which it looks"));
     }
     let others: Vec<_> = others.into_iter().map(|it| it.0).collect();
-    let missing = treewide_manifest::Missing::new().names(names);
-    let missing = root.into_iter().fold(missing, |missing, it| missing.root(it.0));
+    let missing = treewide_manifest::Missing::new().names(names).quick(quick);
     let work = move |options: &_| {
         let mut found = missing.run(&first.0, &others, options)?;
         let mut files = Vec::new();
         while let Some(lost) = found.next() {
             let lost = lost?;
-            files.push((bytes(found.path(&lost), &lost.name), lost));
+            files.push((bytes(found.path(&lost)), lost));
         }
         Ok((files, found.totals(), found.read(), owned(found.unreadable())))
     };
@@ -221,11 +202,15 @@ pub(crate) fn missing(
         Py::new(py, (file, Record))
     };
     let files = files.into_iter().map(file).collect::<PyResult<Vec<_>>>()?;
+    let [by_read, by_metadata, attested, claimed] = totals.copies;
     let found = make!(
         py,
         Missing {
             files: PyTuple::new(py, files)?,
             total_files: totals.files,
+            by_read: by_read,
+            by_metadata: by_metadata,
+            by_claimed: attested + claimed,
             not_counted: totals.own,
             files_read: files_read,
             bytes_read: bytes_read,

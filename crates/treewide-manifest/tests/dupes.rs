@@ -93,6 +93,8 @@ fn dupes_of_a_directory_a_manifest_and_a_list_are_the_same() {
     let manifest = place.snapshot("t");
     assert_eq!(of(&[&manifest]), expected);
     let found = dupes(&[place.join("t")], &Options::new()).unwrap();
+    assert_eq!(found.read(), (6, 42), "no record stands for a file");
+    let found = Dupes::new().quick(true).run(&[place.join("t")], &Options::new()).unwrap();
     assert_eq!(found.read(), (0, 0), "the manifest next to it knows them");
     assert_eq!(found.roots()[0].known(), Some((&*manifest, 6)));
     let group = found.last().unwrap().unwrap();
@@ -166,10 +168,11 @@ fn dupes_do_not_count_hard_links_and_follow_no_symbolic_ones() {
     fs::hard_link(place.join("t/only"), place.join("t/only2")).unwrap();
     std::os::unix::fs::symlink("a", place.join("t/s")).unwrap();
     std::os::unix::fs::symlink(".", place.join("t/loop")).unwrap();
-    for operand in [place.join("t"), place.snapshot("t")] {
+    // Names of one file alone are not read.
+    for (operand, links) in [(place.join("t"), 1), (place.snapshot("t"), 2)] {
         let found = dupes(&[&operand], &Options::new()).unwrap();
         let totals = found.totals();
-        assert_eq!((totals.redundant, totals.reclaimable, totals.links), (1, 7, 2));
+        assert_eq!((totals.redundant, totals.reclaimable, totals.links), (1, 7, links));
         let group = found.last().unwrap().unwrap();
         let links: Vec<_> = group.members.iter().map(|it| it.link_of).collect();
         assert_eq!(links, [None, Some(0), None]);
@@ -261,7 +264,7 @@ fn dupes_refuse_operands_that_have_the_same_files() {
     for operands in [[t.clone(), u.clone()], [u, t.clone()], [t.clone(), list.clone()]] {
         assert!(refused(run(&operands)).contains("has files of"), "{operands:?}");
     }
-    assert!(lost(&list, &[&t], false).is_empty(), "what of the list is not there any more");
+    assert_eq!(lost(&list, &[&t], false), ["a", "u/a"], "no file is a copy of itself");
 }
 
 #[cfg(unix)]
@@ -477,55 +480,6 @@ fn dupes_list_folders_that_share_most_bytes() {
 }
 
 #[test]
-fn dupes_verify_what_is_only_recorded() {
-    let place = Place::with(&[
-        ("t/a", "one"),
-        ("t/b", "one"),
-        ("t/c", "one"),
-        ("t/d/x", "two"),
-        ("t/e/x", "two"),
-    ]);
-    let manifest = place.snapshot("t");
-    let run = |least| Dupes::new().verify(least).run(&[&manifest], &Options::new()).unwrap();
-    let evidence = |found: Found| -> Vec<_> {
-        found.flat_map(|it| it.unwrap().members).map(|it| it.evidence).collect()
-    };
-    let found = run(Evidence::Metadata);
-    assert_eq!((found.read(), found.changed().count()), ((0, 0), 0));
-    assert_eq!(evidence(found)[..3], [Some(Evidence::Metadata); 3]);
-    let found = run(Evidence::Read);
-    assert_eq!((found.read(), found.changed().count()), ((5, 15), 0));
-    assert_eq!(evidence(found)[..3], [Some(Evidence::Read); 3]);
-    // A file that changed after its list, one of another length, and one that is gone.
-    place.write("t/b", b"eno");
-    place.write("t/e/x", b"longer");
-    fs::remove_file(place.join("t/c")).unwrap();
-    let found = run(Evidence::Claimed);
-    assert_eq!(found.totals().redundant, 3, "without it the list is believed");
-    for least in [Evidence::Metadata, Evidence::Read] {
-        let found = run(least);
-        let mut changed: Vec<_> = found.changed().map(|(path, _)| path.to_owned()).collect();
-        changed.sort();
-        assert_eq!(changed, ["t/b", "t/c", "t/e/x"].map(|it| place.join(it)));
-        assert_eq!(groups(found), []);
-    }
-    // A list without an index: everything is read.
-    fs::remove_file(place.join("t.b3.tw")).unwrap();
-    place.write("t/b", b"one");
-    let found = run(Evidence::Metadata);
-    assert_eq!(found.read().0, 4);
-    assert_eq!(groups(found), [group(None, &["0:a", "0:b"])]);
-    let gone = place.list("gone.b3", &[("a", "1"), ("b", "1")]);
-    let cause = refused(Dupes::new().verify(Evidence::Read).run(&[gone], &Options::new()));
-    assert!(cause.contains("gone.b3: the directory that it is of is not here"), "{cause}");
-    place.write("a", b"1");
-    let out = place.list("t.b3", &[("../a", "1"), ("/b", "1")]);
-    let found = Dupes::new().verify(Evidence::Read).run(&[out], &Options::new()).unwrap();
-    assert!(found.changed().all(|it| it.1 == "has a name that leads out of the directory"));
-    assert_eq!(found.changed().count(), 2);
-}
-
-#[test]
 fn dupes_do_not_have_one_path_through_two_lists() {
     let place = Place::with(&[
         ("p/sub/u", "content"),
@@ -556,23 +510,6 @@ fn dupes_do_not_have_one_path_through_two_lists() {
         let run = dupes(&[&p, &place.join("link.b3")], &Options::new());
         assert!(refused(run).contains("link.b3: has files of "));
     }
-    // Names of a plain list, in any form, also of folders, and after the file has other numbers than the manifest says.
-    let full = place.join("p/sub/u").to_str().unwrap().to_owned();
-    let around = place.join("p/../p/sub/u").to_str().unwrap().to_owned();
-    let list = place.list("list", &[(&full, "content"), (&around, "content")]);
-    assert_eq!(of(&[&list]), []);
-    for operand in [&p, &place.join("p")] {
-        assert_eq!(of(&[&list, operand]), []);
-        assert_eq!(of(&[operand, &list]), []);
-    }
-    fs::rename(place.join("p/sub/u"), place.join("old")).unwrap();
-    place.write("p/sub/u", b"content");
-    assert_eq!(of(&[&list, &p]), []);
-    let names = [(&full[..], "content"), (&around, "content"), ("z", "content")];
-    let list = place.list("list", &names);
-    assert_eq!(of(&[&p, &list])[0].1.len(), 2);
-    let similar = Dupes::new().similar(50).run(&[&p, &list], &Options::new()).unwrap();
-    assert!(similar.map(|it| it.unwrap().kind).all(|it| it == Kind::Files));
 }
 
 #[cfg(unix)]
@@ -655,31 +592,4 @@ fn lists_that_are_called_bucket_are_read_as_the_lists_that_they_are() {
     let index = [("a", "one"), ("index-0.objects", "{}")];
     let cause = refused(dupes(&[place.list("bucket.b3", &index)], &Options::new()));
     assert!(cause.contains("bucket.b3: names a, which is not a list of a bucket"), "{cause}");
-}
-
-#[test]
-fn dupes_find_the_directory_of_a_list() {
-    let place = Place::with(&[("t/a", "one"), ("t/b", "one"), ("lists/t/x", "another")]);
-    let made = place.snapshot("t");
-    let list = place.join("lists/t.b3");
-    for ending in ["b3", "b3.tw"] {
-        fs::rename(made.with_extension(ending), list.with_extension(ending)).unwrap();
-    }
-    let run = |root: Option<PathBuf>, verify| {
-        let dupes = Dupes::new().verify(verify);
-        let dupes = root.map_or(dupes.clone(), |it| dupes.root(it));
-        let found = dupes.run(&[&list], &Options::new())?;
-        let dir = found.roots()[0].dir().map(Path::to_owned);
-        Ok::<_, Error>((dir, groups(found).len()))
-    };
-    // A directory of its name that has none of its files is another one.
-    assert_eq!(run(None, Evidence::Claimed).unwrap(), (None, 1));
-    let cause = refused(run(None, Evidence::Metadata));
-    assert!(
-        cause.contains("t.b3: the directory that it is of is not here") && cause.contains("--root"),
-        "{cause}"
-    );
-    for root in [place.join("t"), place.0.path().to_owned()] {
-        assert_eq!(run(Some(root), Evidence::Read).unwrap(), (Some(place.join("t")), 1));
-    }
 }

@@ -737,7 +737,7 @@ class Made(Report):
 class Member:
     """A file or a folder in a group."""
 
-    #: Its path; below the operand where the directory of that is not here.
+    #: Its path; of a list or manifest, its name there.
     path: str
     #: The operand that has it.
     operand: str
@@ -777,8 +777,6 @@ class Duplicates:
     links: int
     files_read: int
     bytes_read: int
-    #: With `verify`: files that are not as recorded, and why.
-    changed: list[tuple[str, str]]
     #: What could not be read, and why.
     unreadable: list[tuple[str, str]]
 
@@ -800,6 +798,11 @@ class Missing:
     files: tuple[MissingFile, ...]
     #: Files of the first operand.
     total_files: int
+    #: Files with a copy that this run has read; one that is as the manifest next to it records it (`quick`); one that only a
+    #: list or manifest has.
+    by_read: int
+    by_metadata: int
+    by_claimed: int
     #: Names in other operands that lead to files of the first. They do not count.
     not_counted: int
     files_read: int
@@ -952,23 +955,19 @@ def _manifest_dupes(
     empty: bool = False,
     ignore_names: bool = False,
     similar: int = 0,
-    root: Path | None = None,
-    verify: Literal["metadata", "read"] | None = None,
+    quick: bool = False,
     threads: int = 1,
     progress: FilesDone | None = None,
 ) -> Duplicates:
     """Find files with the same content, and folders that are equal, in lists, manifests and directories.
 
-    Lists are believed, and no file is read. Of a directory, only files are read that could be the same, and that its
-    manifest `X.b3` next to it does not know. Nothing is changed.
+    Of a directory, only files are read that could be the same. Of a list or manifest, no file is looked at. Nothing is
+    changed.
 
     - `empty`: empty files are also a group.
     - `ignore_names`: folders are compared by the contents in them alone.
     - `similar=80`: pairs of folders that share 80 % of the larger one's bytes are also groups.
-    - `root`: the directory that a list is of, or one that has it under the name of the list. Without it, it is `X` next
-      to `X.b3`.
-    - `verify`: files of lists are looked at first; with `"read"` all are read. Their folders are not: the files in them
-      are groups of their own.
+    - `quick`: files are not read that are as the manifest next to their directory records them, by metadata.
 
     Raises `ManifestError` if a list cannot be used, `ValueError` if two operands have the same files, and `OSError`.
     """
@@ -978,16 +977,17 @@ def _manifest_missing(
     /,
     *others: Path,
     names: bool = False,
-    root: Path | None = None,
+    quick: bool = False,
     threads: int = 1,
     progress: FilesDone | None = None,
 ) -> Missing:
     """Find the files of `first` whose content none of the others has.
 
     It may have any name there; with `names`, it must be under the same path. Each operand is a list, a manifest or a
-    directory. Of a directory, only files are read that another operand could have. `root` is as in `dupes`.
+    directory. Of a directory, files are read that another operand could have. A copy that only a list or manifest has was
+    not looked at, and is in `by_claimed`. `quick` is that of `dupes`.
 
-    Raises `ManifestError` if a list cannot be used or `first` has no file, `ValueError` if an operand is named twice,
+    Raises `ManifestError` if a list cannot be used or an operand has no file, `ValueError` if an operand is named twice,
     and `OSError`.
     """
 

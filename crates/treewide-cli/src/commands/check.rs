@@ -205,7 +205,7 @@ impl CheckArgs {
         let more = |object: &mut Object| {
             object.raw("differs", total.differs()).raw("certain", total.is_certain());
         };
-        let summary = Summary { path: &first, outcome, text, counts, more: &more };
+        let summary = Summary { path: &first, outcome, text, counts, evidence: None, more: &more };
         if self.status {
             return sheet.finish().map(|()| outcome);
         }

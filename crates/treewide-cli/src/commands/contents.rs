@@ -1,13 +1,19 @@
-//! Parts that `treewide dupes` and `treewide missing` share: operands, paths, and what is said of them at the end.
+//! Parts that `treewide dupes` and `treewide missing` share: operands, flags, and the words about them at the end.
 
+use crate::args::output::OutputArgs;
+use crate::args::read::ReadArgs;
+use crate::args::report::ReportArgs;
 use crate::commands::manifest::root::ENDING;
-use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::spare_below;
+use crate::shell::output::{Prints, spare_below};
+use crate::shell::program::Program;
+use crate::shell::sheet::Sheet;
 use crate::shell::wording::count;
+use clap::Args;
 use indicatif::HumanBytes;
 use std::path::{Path, PathBuf};
-use treewide_files::name::{os_path, shown};
+use treewide_files::Options;
+use treewide_files::name::shown;
 use treewide_manifest::found::Root;
 use treewide_manifest::machine::Places;
 
@@ -15,76 +21,102 @@ use treewide_manifest::machine::Places;
 pub(crate) const UNDETERMINED: (&str, &str) =
     ("3", "undetermined: a file or a list could not be read (takes priority over 1)");
 
-/// An error if an output would replace one of these.
-pub(crate) fn spare(
-    operands: &[PathBuf],
-    root: Option<&PathBuf>,
-    outputs: &[Option<&Path>],
-) -> anyhow::Result<()> {
-    let places = operands.iter().fold(Places::new(), |places, it| places.reads_manifest(it));
-    let places = outputs.iter().flatten().fold(places, |places, it| places.writes(it));
-    places.check(None)?;
-    // Who reads a report of a manifest acts on the files in its directory.
-    let folders = operands.iter().map(|it| match it.extension() {
-        Some(end) if end == ENDING && !it.is_dir() => it.with_extension(""),
-        _ => it.clone(),
-    });
-    let folders: Vec<_> = folders.chain(root.cloned()).collect();
-    outputs.iter().flatten().try_for_each(|it| spare_below(it, &folders))
+#[derive(Args)]
+pub(crate) struct ContentsArgs {
+    /// Do not read files that are as the manifest next to their directory records them
+    ///
+    /// That is photos.b3 of photos. The evidence of such a file is metadata: its size, mtime, ctime and inode are as recorded. What rotted
+    /// on the disk since it was read last is not found.
+    #[arg(long, help_heading = "Reading")]
+    quick: bool,
+
+    /// Write paths alone, each with a zero byte after it
+    ///
+    /// Those of directories end in `/`, and one more zero byte ends a group.
+    #[arg(short = '0', long, help_heading = "Output", conflicts_with = "json")]
+    null: bool,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
-/// The lists among the operands, which the output must not be.
-pub(crate) fn lists(operands: &[PathBuf]) -> Vec<PathBuf> {
-    operands.iter().filter(|it| !it.is_dir()).cloned().collect()
-}
+impl ContentsArgs {
+    pub(crate) fn quick(&self) -> bool {
+        self.quick
+    }
 
-/// A name as a path, where its directory is not here.
-pub(crate) fn bare(name: &[u8]) -> PathBuf {
-    let name = if name.is_empty() { b"." } else { name };
-    os_path(name).unwrap_or_else(|_| String::from_utf8_lossy(name).into_owned().into())
-}
+    pub(crate) fn null(&self) -> bool {
+        self.null
+    }
 
-/// The path of a name of an operand, as a line has it: below its directory, or else after the list if there are several.
-pub(crate) fn line(roots: &[Root], root: usize, name: &[u8], path: Option<PathBuf>) -> PathBuf {
-    path.unwrap_or_else(|| match roots.len() {
-        1 => bare(name),
-        _ => {
-            let mut line = roots[root].path().as_os_str().to_owned();
-            line.push(":");
-            line.push(bare(name));
-            line.into()
+    /// Begins what the command writes and says, and what it reads. A page is written as well if there is a place for it.
+    pub(crate) fn begin(
+        &self,
+        program: Program,
+        operands: &[PathBuf],
+        page: Option<&Path>,
+    ) -> anyhow::Result<(Sheet, Options)> {
+        let outputs = || self.output.file().into_iter().chain(page);
+        let places = operands.iter().fold(Places::new(), |all, it| all.reads_manifest(it));
+        outputs().fold(places, |all, it| all.writes(it)).check(None)?;
+        // Who reads a report of a manifest acts on the files in its directory.
+        let folders = operands.iter().map(|it| match it.extension() {
+            Some(end) if end == ENDING && !it.is_dir() => it.with_extension(""),
+            _ => it.clone(),
+        });
+        let folders: Vec<_> = folders.collect();
+        outputs().try_for_each(|it| spare_below(it, &folders))?;
+        let lists: Vec<_> = operands.iter().filter(|it| !it.is_dir()).cloned().collect();
+        let mut sheet = self.report.begin(program, &self.output, &lists, Prints::Always)?;
+        sheet.with_page(page, &self.output, &lists)?;
+        if self.null {
+            sheet.as_paths();
         }
-    })
+        sheet.progress.show(|| None);
+        let options = self.read.plain_options(sheet.progress.hears());
+        Ok((sheet, options))
+    }
 }
 
 /// Reports what could not be read.
 pub(crate) fn unreadable<'a>(
-    console: &Console,
+    sheet: &Sheet,
     failed: impl Iterator<Item = (&'a Path, &'a str)>,
 ) -> Outcome {
+    sheet.progress.finish();
     failed.fold(Outcome::Success, |_, (path, cause)| {
-        console.about(path, cause);
+        sheet.console.about(path, cause);
         Outcome::CannotTell
     })
 }
 
-/// How the contents are known, such as `from the lists, no file was read`.
-pub(crate) fn known_by(roots: &[Root], (files, bytes): (u64, u64)) -> String {
-    let lists = roots.iter().filter(|root| root.is_list()).count() as u64;
-    if lists == roots.len() as u64 {
-        let lists = if lists == 1 { "the list" } else { "the lists" };
-        return format!("from {lists}, no file was read");
+/// What was read, such as `4 files read (12 B), 3 known by t.b3 and metadata; 2 symbolic links not followed`.
+pub(crate) fn read(roots: &[Root], (files, bytes): (u64, u64)) -> String {
+    let mut text = match roots.iter().all(Root::is_record) {
+        true => "no file was read".into(),
+        false => format!("{} read ({})", count(files, "file"), HumanBytes(bytes)),
+    };
+    for (list, known) in roots.iter().filter_map(Root::known) {
+        text += &format!(", {known} known by {} and metadata", shown(list));
     }
-    let mut text = format!("{} read ({})", count(files, "file"), HumanBytes(bytes));
-    for (root, (list, known)) in roots.iter().filter_map(|it| Some((it, it.known()?))) {
-        let list = shown(list);
-        text += &format!(", {known} known by {list} and metadata");
-        if root.gone() > 0 {
-            text += &format!(", {} that it names not there", count(root.gone(), "file"));
-        }
+    match roots.iter().map(Root::links).sum() {
+        0 => text,
+        links => text + &format!("; {} not followed", count(links, "symbolic link")),
     }
-    if lists > 0 {
-        text += ", the others from the lists";
-    }
-    text
+}
+
+/// The records among the operands, such as `u.b3 (of 2026-11-28)`.
+pub(crate) fn records(roots: &[Root]) -> String {
+    let record = |root: &Root| match root.began().and_then(|it| it.get(..10)) {
+        Some(day) => format!("{} (of {day})", shown(root.path())),
+        None => shown(root.path()),
+    };
+    let all = roots.iter().filter(|root| root.is_record()).map(record);
+    all.collect::<Vec<_>>().join(", ")
 }

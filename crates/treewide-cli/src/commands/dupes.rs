@@ -2,37 +2,35 @@
 
 mod fclones;
 
-use crate::args::output::OutputArgs;
-use crate::args::read::ReadArgs;
-use crate::args::report::ReportArgs;
 use crate::commands::comparing::run;
-use crate::commands::contents::{self, UNDETERMINED};
+use crate::commands::contents::{self, ContentsArgs, UNDETERMINED};
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
 use crate::shell::sheet::{Row, Sheet, Summary, Text};
 use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
+use crate::shell::usage::wrong_value;
 use crate::shell::wording::count;
 use clap::Args;
 use indicatif::HumanBytes;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
-use treewide_files::name::Listed;
-use treewide_manifest::found::{Found, Group, Kind, Member, Root};
+use treewide_files::name::{Listed, shown};
+use treewide_manifest::found::{Found, Group, Kind, Member};
 use treewide_manifest::{Dupes, Evidence};
 
 pub(crate) const NOTES: Notes = Notes {
     exit: &[
         ("0", "everything was compared, whether or not there are duplicates"),
-        ("1", "with --verify: a file is not as recorded"),
         ("2", "invalid usage"),
         UNDETERMINED,
     ],
     ..Notes::new(&[
         ("treewide dupes photos", "files and folders that are there twice"),
+        ("treewide dupes --quick photos", "read only what changed since photos.b3"),
         ("treewide dupes photos.b3 old-disk.b3", "from manifests: no file is read"),
         ("treewide dupes --fclones photos | fclones remove --dry-run", "let fclones act"),
     ])
@@ -40,17 +38,16 @@ pub(crate) const NOTES: Notes = Notes {
 
 /// Find files with the same content, and folders that are equal
 ///
-/// Each operand is a list, a manifest, the bucket.b3 of a bucket, or a directory. Lists are believed, and no file is
-/// read. Of a directory, only files are read whose size another file has, and only to the end if their beginnings are
-/// the same. If its manifest is next to it (photos.b3 of photos), files that are as it records them are not read.
+/// A directory is read: only files whose size another file has, and only to the end if their beginnings are the same. A list, a
+/// manifest or the bucket.b3 of a bucket says what was recorded: no file of it is looked at.
 ///
 /// The group with the most reclaimable bytes comes first. Names of one file (hard links) count once. Equal folders
 /// are one group; what is in them is not listed again. Nothing is ever deleted.
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct DupesArgs {
-    /// Lists, manifests and directories
-    #[arg(required = true, value_name = "X.b3|DIR")]
+    /// Directories, lists and manifests
+    #[arg(required = true, value_name = "DIR|X.b3")]
     operands: Vec<PathBuf>,
 
     /// Also list empty files
@@ -67,32 +64,13 @@ pub(crate) struct DupesArgs {
     ///
     /// Only contents at the same depth below the two folders count, so they may share more.
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Coverage")]
-    #[arg(conflicts_with = "fclones")]
+    #[arg(conflicts_with_all = ["fclones", "null"])]
     similar: Option<u8>,
-
-    /// The directory that a list is of, or one that has it under the name of the list [default: X next to X.b3]
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Coverage")]
-    root: Option<PathBuf>,
-
-    /// Look at files that are only recorded before they are called the same
-    ///
-    /// metadata: a file is read unless its size, inode and ctime are as recorded; read: all are read. A file that is not as
-    /// recorded is reported, and is not a duplicate; the exit status is 1. Files in folders of lists are listed for themselves.
-    #[arg(long, value_name = "EVIDENCE", num_args = 0..=1, require_equals = true, help_heading = "Coverage")]
-    #[arg(default_missing_value = "metadata", value_parser = ["metadata", "read"])]
-    verify: Option<String>,
-
-    /// Write paths alone, each with a zero byte after it, and one more after each group
-    ///
-    /// Those of folders end in `/`. Files of lists are verified, by metadata if --verify does not say more.
-    #[arg(short = '0', long, help_heading = "Output", conflicts_with_all = ["fclones", "similar", "json"])]
-    null: bool,
 
     /// Write a report that `fclones remove`, `link` and `dedupe` read
     ///
-    /// It lists files, not folders. Files of lists are verified, by metadata if --verify does not say more. Its time is when
-    /// the walk for the oldest manifest began, so that fclones leaves files alone that were written to since.
-    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    /// It lists files, not folders. fclones leaves files alone that were written to since this run began.
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "null"])]
     fclones: bool,
 
     /// Also write a page for a browser, with groups as bars
@@ -101,13 +79,7 @@ pub(crate) struct DupesArgs {
     html: Option<PathBuf>,
 
     #[command(flatten)]
-    report: ReportArgs,
-
-    #[command(flatten)]
-    read: ReadArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
+    contents: ContentsArgs,
 }
 
 impl DupesArgs {
@@ -116,35 +88,22 @@ impl DupesArgs {
     }
 
     fn find(&self, program: Program) -> anyhow::Result<Outcome> {
-        contents::spare(
-            &self.operands,
-            self.root.as_ref(),
-            &[self.output.file(), self.html.as_deref()],
-        )?;
-        let inputs = contents::lists(&self.operands);
-        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::Always)?;
-        sheet.with_page(self.html.as_deref(), &self.output, &inputs)?;
-        sheet.progress.show(|| None);
-        let begun = std::time::SystemTime::now();
-        let options = self.read.plain_options(sheet.progress.hears());
-        let dupes = Dupes::new().empty(self.empty).ignore_names(self.ignore_names);
-        let dupes = self.root.iter().fold(dupes, Dupes::root);
-        let dupes = dupes.similar(self.similar.unwrap_or(0)).verify(match self.verify.as_deref() {
-            Some("read") => Evidence::Read,
-            Some(_) => Evidence::Metadata,
-            None if self.verifies() => Evidence::Metadata,
-            None => Evidence::Claimed,
-        });
-        let mut found = dupes.folders(!self.fclones).run(&self.operands, &options)?;
-        sheet.progress.finish();
-        let mut outcome = contents::unreadable(&sheet.console, found.unreadable());
-        for (path, cause) in found.changed() {
-            sheet.console.about(path, cause);
-            if outcome == Outcome::Success {
-                outcome = Outcome::SomeFailed;
-            }
+        let record = self.operands.iter().find(|it| !it.is_dir() && it.exists());
+        if let Some(record) = record.filter(|_| self.fclones || self.contents.null()) {
+            let (record, form) = (shown(record), if self.fclones { "--fclones" } else { "-0" });
+            let text = format!(
+                "{record}: says what was recorded, and {form} is for programs that act on files; name their directory"
+            );
+            return Err(wrong_value(text).into());
         }
-        let (text, counts) = (self.summary(&found), counts(&found));
+        let begun = std::time::SystemTime::now();
+        let page = self.html.as_deref();
+        let (mut sheet, options) = self.contents.begin(program, &self.operands, page)?;
+        let dupes = Dupes::new().empty(self.empty).ignore_names(self.ignore_names);
+        let dupes = dupes.similar(self.similar.unwrap_or(0)).quick(self.contents.quick());
+        let mut found = dupes.folders(!self.fclones).run(&self.operands, &options)?;
+        let outcome = contents::unreadable(&sheet, found.unreadable());
+        let (text, counts) = (summary(&found), counts(&found));
         if self.fclones {
             fclones::write(found, begun, sheet.output())?;
         } else {
@@ -152,64 +111,13 @@ impl DupesArgs {
                 self.group(&mut sheet, &found, &group?)?;
             }
         }
-        let summary = Summary { path: &self.operands[0], outcome, text, counts, more: &|_| {} };
-        sheet.close(&summary)?;
-        if !self.report.quiet() {
-            sheet.console.say(&summary.text);
-        }
-        Ok(outcome)
-    }
-
-    /// Whether recorded files are looked at again. Those of lists always are for programs that remove files.
-    fn verifies(&self) -> bool {
-        let acts = self.fclones || self.null;
-        self.verify.is_some() || (acts && self.operands.iter().any(|it| !it.is_dir()))
-    }
-
-    /// Whether the names of an operand are paths of its files here, as far as is known.
-    fn knows_paths(&self, root: &Root) -> bool {
-        root.dir().is_some() && (self.verify.is_some() || !root.is_list() || root.began().is_some())
-    }
-
-    fn summary(&self, found: &Found) -> String {
-        let totals = found.totals();
-        let mut text = format!(
-            "{} and {}: {} could go, {}",
-            count(totals.files, "group") + " of files",
-            count(totals.folders, "group") + " of folders",
-            count(totals.redundant, "file"),
-            HumanBytes(totals.reclaimable)
-        );
-        if totals.unknown > 0 {
-            text += &format!(" and {} of unknown size", count(totals.unknown, "group"));
-        }
-        if totals.similar > 0 {
-            text += &format!("; {}", count(totals.similar, "pair") + " of similar folders");
-        }
-        if totals.links > 0 {
-            text += &format!("; {} of the same files", count(totals.links, "more name"));
-        }
-        if totals.followed > 0 {
-            text += &format!("; {} through links not counted", count(totals.followed, "name"));
-        }
-        text += "; ";
-        if !self.verifies() {
-            return text + &contents::known_by(found.roots(), found.read());
-        }
-        let (files, bytes) = found.read();
-        text += &match files {
-            0 => "no file was read".into(),
-            _ => format!("{} read ({})", count(files, "file"), HumanBytes(bytes)),
-        };
-        let changed = found.changed().count();
-        let are = if changed == 1 { "is" } else { "are" };
-        text + &format!(", {changed} {are} not as recorded")
+        let (path, evidence) = (&self.operands[0], None);
+        sheet.end(&Summary { path, outcome, text, counts, evidence, more: &|_| {} })
     }
 
     fn group(&self, sheet: &mut Sheet, found: &Found, group: &Group) -> anyhow::Result<()> {
-        spare(found, group, sheet.output())?;
-        if self.null {
-            let paths = group.members.iter().map(|it| ended(path(found, it), group));
+        if self.contents.null() {
+            let paths = group.members.iter().map(|it| ended(found.path(it), group));
             let paths = paths.map(|it| it.into_os_string().into_encoded_bytes());
             let all: Vec<u8> =
                 paths.chain([Vec::new()]).flat_map(|it| [it, vec![0]].concat()).collect();
@@ -220,15 +128,14 @@ impl DupesArgs {
             Kind::Files | Kind::Folders => ("duplicate", None),
         };
         let kind = if group.kind == Kind::Files { "file" } else { "directory" };
-        let known = group.members.iter().filter_map(|it| it.evidence);
         // As much as is known of all.
-        let weakest = known.max_by_key(|it| Evidence::ALL.iter().position(|other| other == it));
+        let weakest = group.members.iter().filter_map(|it| it.evidence).max();
         let more = |object: &mut Object| {
             object.string_or_null("digest", group.digest.map(|it| hex(&it)).as_deref());
             object.number_or_null("files", percent.is_none().then_some(group.files));
             object.number_or_null("percent", percent);
             object.number_or_null("reclaimable", group.reclaimable);
-            let members = group.members.iter().map(|it| self.member(found, group, it));
+            let members = group.members.iter().map(|it| member(found, group, it));
             object.list("members", &members.collect::<Vec<_>>());
         };
         let text = || (text(found, group), String::new(), String::new());
@@ -238,32 +145,46 @@ impl DupesArgs {
             detail: heading(group),
             more: &more,
             text: Text::Parts(&text),
-            ..Row::new(&path(found, &group.members[0]), verdict, kind, Tone::Moved)
+            ..Row::new(&found.path(&group.members[0]), verdict, kind, Tone::Moved)
         })
     }
+}
 
-    fn member(&self, found: &Found, group: &Group, member: &Member) -> String {
-        let mut object = Object::about(&path(found, member));
-        let root = &found.roots()[member.root];
-        object.path("operand", root.path());
-        object.raw("here", self.knows_paths(root));
-        object.string_or_null("evidence", member.evidence.map(Evidence::word));
-        match member.link_of {
-            Some(first) => object.path("link_of", &path(found, &group.members[first])),
-            None => object.null("link_of"),
-        };
-        object.finish().trim_end().to_owned()
+fn summary(found: &Found) -> String {
+    let totals = found.totals();
+    let mut text = format!(
+        "{} and {}: {} could go, {}",
+        count(totals.files, "group") + " of files",
+        count(totals.folders, "group") + " of folders",
+        count(totals.redundant, "file"),
+        HumanBytes(totals.reclaimable)
+    );
+    if totals.unknown > 0 {
+        text += &format!(" and {} of unknown size", count(totals.unknown, "group"));
     }
+    if totals.similar > 0 {
+        text += &format!("; {}", count(totals.similar, "pair") + " of similar folders");
+    }
+    if totals.links > 0 {
+        text += &format!("; {} of the same files", count(totals.links, "more name"));
+    }
+    text += &format!("; {}", contents::read(found.roots(), found.read()));
+    let records = contents::records(found.roots());
+    if !records.is_empty() {
+        text += &format!("; not looked at: the files of {records}");
+    }
+    text
 }
 
-/// An error if the report would replace a file that it names, such as one that a list names here.
-fn spare(found: &Found, group: &Group, output: &Output) -> anyhow::Result<()> {
-    let mut paths = group.members.iter().filter_map(|member| found.path(member));
-    paths.try_for_each(|path| output.spare(&path))
-}
-
-fn path(found: &Found, member: &Member) -> PathBuf {
-    found.path(member).unwrap_or_else(|| contents::bare(&member.name))
+fn member(found: &Found, group: &Group, member: &Member) -> String {
+    let mut object = Object::about(&found.path(member));
+    object.path("operand", found.roots()[member.root].path());
+    object.string_or_null("evidence", member.evidence.map(Evidence::word));
+    match member.link_of {
+        Some(first) => object.path("link_of", &found.path(&group.members[first])),
+        None => object.null("link_of"),
+    };
+    object.finish().trim_end().to_owned()
 }
 
 /// The path with a slash at its end if it is of a folder.
@@ -273,9 +194,17 @@ fn ended(path: PathBuf, group: &Group) -> PathBuf {
     path.into()
 }
 
-/// The path of a member as a line has it.
+/// The path of a member as a line has it. A name of a record is after that if there are several operands.
 fn line(found: &Found, group: &Group, member: &Member) -> PathBuf {
-    let path = contents::line(found.roots(), member.root, &member.name, found.path(member));
+    let (root, path) = (&found.roots()[member.root], found.path(member));
+    let path = if root.is_record() && found.roots().len() > 1 {
+        [root.path().as_os_str(), ":".as_ref(), path.as_os_str()]
+            .into_iter()
+            .collect::<OsString>()
+            .into()
+    } else {
+        path
+    };
     ended(path, group)
 }
 
@@ -329,10 +258,8 @@ fn counts(found: &Found) -> Vec<(&'static str, u64)> {
         ("reclaimable", totals.reclaimable),
         ("unknown", totals.unknown),
         ("links", totals.links),
-        ("followed", totals.followed),
         ("files_read", files),
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),
-        ("changed", found.changed().count() as u64),
     ]
 }

@@ -1,13 +1,9 @@
 //! `treewide missing`: which files of one place are in no other?
 
-use crate::args::output::OutputArgs;
-use crate::args::read::ReadArgs;
-use crate::args::report::ReportArgs;
 use crate::commands::comparing::run;
-use crate::commands::contents::{self, UNDETERMINED};
+use crate::commands::contents::{self, ContentsArgs, UNDETERMINED};
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::Prints;
 use crate::shell::program::Program;
 use crate::shell::sheet::{Row, Summary, Text};
 use crate::shell::tone::Tone;
@@ -18,8 +14,8 @@ use std::path::PathBuf;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown};
-use treewide_manifest::Missing;
 use treewide_manifest::found::MissingFiles;
+use treewide_manifest::{Evidence, Missing};
 
 pub(crate) const NOTES: Notes = Notes {
     exit: &[
@@ -29,29 +25,26 @@ pub(crate) const NOTES: Notes = Notes {
         UNDETERMINED,
     ],
     ..Notes::new(&[
-        (
-            "treewide missing old-disk.b3 new-disk.b3",
-            "what of the old disk is nowhere on the new one?",
-        ),
-        ("treewide missing phone photos.b3 backup.b3", "what may not be deleted yet?"),
-        ("treewide missing photos bucket.b3", "is the folder in the bucket?"),
+        ("treewide missing old-disk new-disk", "may the old disk be wiped?"),
+        ("treewide missing phone photos backup.b3", "what may not be deleted yet?"),
+        ("treewide missing photos bucket.b3", "is the directory in the bucket?"),
     ])
 };
 
-/// Find the files whose content is in no other place, under any name
+/// List the files of the first place that have no copy in the others
 ///
-/// Each operand is a list, a manifest, the bucket.b3 of a bucket, or a directory. Lists are believed. Of a directory,
-/// only files are read that another operand could have, by their sizes. If its manifest is next to it, files that are
-/// as it records them are not read either.
+/// A directory is read: a copy is a file that this run has read, and that has the content. Only files are read that another
+/// operand could have, by their sizes. A list, a manifest or the bucket.b3 of a bucket says what was recorded: no file of it
+/// is looked at, and the last line counts such copies apart. A file of the first place is not its own copy.
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
 pub(crate) struct MissingArgs {
     /// What is looked for
-    #[arg(value_name = "X.b3|DIR")]
+    #[arg(value_name = "DIR|X.b3")]
     first: PathBuf,
 
     /// Where it is looked for
-    #[arg(required = true, value_name = "Y.b3|DIR")]
+    #[arg(required = true, value_name = "DIR|Y.b3")]
     others: Vec<PathBuf>,
 
     /// Look for each content under the name that it has
@@ -60,22 +53,8 @@ pub(crate) struct MissingArgs {
     #[arg(long, help_heading = "Coverage")]
     names: bool,
 
-    /// The directory that a list is of, or one that has it under the name of the list [default: X next to X.b3]
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Coverage")]
-    root: Option<PathBuf>,
-
-    /// Write a zero byte after each path, and no escapes
-    #[arg(short = '0', long, help_heading = "Output", conflicts_with = "json")]
-    null: bool,
-
     #[command(flatten)]
-    report: ReportArgs,
-
-    #[command(flatten)]
-    read: ReadArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
+    contents: ContentsArgs,
 }
 
 impl MissingArgs {
@@ -85,23 +64,13 @@ impl MissingArgs {
 
     fn find(&self, program: Program) -> anyhow::Result<Outcome> {
         let operands: Vec<_> = [&self.first].into_iter().chain(&self.others).cloned().collect();
-        contents::spare(&operands, self.root.as_ref(), &[self.output.file()])?;
-        let inputs = contents::lists(&operands);
-        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::Always)?;
-        if self.null {
-            sheet.as_paths();
-        }
-        sheet.progress.show(|| None);
-        let options = self.read.plain_options(sheet.progress.hears());
-        let missing = self.root.iter().fold(Missing::new().names(self.names), Missing::root);
+        let (mut sheet, options) = self.contents.begin(program, &operands, None)?;
+        let missing = Missing::new().names(self.names).quick(self.contents.quick());
         let mut found = missing.run(&self.first, &self.others, &options)?;
-        sheet.progress.finish();
-        let unreadable = contents::unreadable(&sheet.console, found.unreadable());
+        let unreadable = contents::unreadable(&sheet, found.unreadable());
         while let Some(lost) = found.next() {
             let lost = lost?;
-            let here = found.path(&lost);
-            here.iter().try_for_each(|path| sheet.output().spare(path))?;
-            let path = here.unwrap_or_else(|| contents::bare(&lost.name));
+            let path = found.path(&lost);
             let digest = lost.digest.map(|it| hex(&it));
             let more = |object: &mut Object| {
                 object.string_or_null("digest", digest.as_deref());
@@ -119,18 +88,40 @@ impl MissingArgs {
             Outcome::Success => Outcome::of(found.totals().missing),
             unreadable => unreadable,
         };
-        let (text, counts) = (summary(&found), counts(&found));
-        sheet.close(&Summary { path: &self.first, outcome, text, counts, more: &|_| {} })?;
-        if !self.report.quiet() {
-            sheet.console.say(&summary(&found));
-        }
-        Ok(outcome)
+        let (text, counts) = (verdict(&found), counts(&found));
+        let evidence = weakest(&found).map(Evidence::word);
+        let path = &self.first;
+        sheet.end(&Summary { path, outcome, text, counts, evidence, more: &|_| {} })
     }
 }
 
-fn summary(found: &MissingFiles) -> String {
-    let totals = found.totals();
-    let mut text = format!("{} of {} missing", totals.missing, count(totals.files, "file"));
+/// The least evidence that a copy has.
+fn weakest(found: &MissingFiles) -> Option<Evidence> {
+    let copies = found.totals().copies;
+    Evidence::ALL.into_iter().rfind(|it| copies[*it as usize] > 0)
+}
+
+/// Such as `all 30 files of old are also in new (read now); 60 files read (2 GiB)`.
+fn verdict(found: &MissingFiles) -> String {
+    let (totals, roots) = (found.totals(), found.roots());
+    let first = shown(roots[0].path());
+    let files = count(totals.files, "file");
+    let [read, metadata, attested, claimed] = totals.copies;
+    let claimed = attested + claimed;
+    let records = contents::records(&roots[1..]);
+    let others = match &roots[1..] {
+        _ if claimed == totals.files => format!("recorded in {records}"),
+        [other] if totals.missing == 0 => format!("also in {}", shown(other.path())),
+        [other] => shown(other.path()),
+        _ if totals.missing == 0 => "also in the others".into(),
+        _ => "the others".into(),
+    };
+    let mut text = match totals.missing {
+        0 if totals.files == 1 => format!("the file of {first} is {others}"),
+        0 => format!("all {files} of {first} are {others}"),
+        1 => format!("1 of {files} of {first} is not in {others}"),
+        missing => format!("{missing} of {files} of {first} are not in {others}"),
+    };
     if totals.missing > totals.unknown {
         text += &format!(" ({}", HumanBytes(totals.bytes));
         if totals.unknown > 0 {
@@ -138,28 +129,37 @@ fn summary(found: &MissingFiles) -> String {
         }
         text.push(')');
     }
-    if totals.own > 0 {
-        let first = shown(found.roots()[0].path());
-        text += &format!("; not counted: {} of the others in {first}", count(totals.own, "file"));
-        if totals.unnumbered > 0 {
-            text += &format!(
-                " ({} of them by name and content alone, as no inode is recorded; name the directory with --root if it is a copy)",
-                totals.unnumbered
-            );
-        }
+    let recorded = format!("only recorded in {records}");
+    let how = [(read, "read now"), (metadata, "known by metadata"), (claimed, &recorded)];
+    let how = how.iter().filter(|(number, _)| *number > 0);
+    let how: Vec<_> = how.map(|(number, how)| format!("{number} {how}")).collect();
+    if metadata + claimed == 0 && totals.missing == 0 {
+        text += " (read now)";
+    } else if metadata + claimed > 0 && claimed < totals.files {
+        text += &format!("; copies: {}", how.join(", "));
     }
-    text + "; " + &contents::known_by(found.roots(), found.read())
+    text += &format!("; {}", contents::read(roots, found.read()));
+    if totals.own > 0 {
+        text += &format!("; not counted: {} of the others in {first}", count(totals.own, "file"));
+    }
+    if claimed > 0 {
+        text += "; no recorded copy was looked at: before you delete, name its directory";
+    }
+    text
 }
 
 fn counts(found: &MissingFiles) -> Vec<(&'static str, u64)> {
     let (totals, (files, bytes)) = (found.totals(), found.read());
+    let [read, metadata, attested, claimed] = totals.copies;
     vec![
         ("files", totals.files),
         ("missing", totals.missing),
         ("bytes_missing", totals.bytes),
         ("unknown", totals.unknown),
+        ("by_read", read),
+        ("by_metadata", metadata),
+        ("by_claimed", attested + claimed),
         ("not_counted", totals.own),
-        ("unnumbered", totals.unnumbered),
         ("files_read", files),
         ("bytes_read", bytes),
         ("unreadable", found.unreadable().count() as u64),

@@ -151,7 +151,14 @@ impl TensorsArgs {
             };
             let (path, outcome) = (&*self.old, Outcome::Success);
             let counts = vec![("tensors", tensors)];
-            sheet.close(&Summary { path, outcome, text: text.clone(), counts, more: &more })?;
+            sheet.close(&Summary {
+                path,
+                outcome,
+                text: text.clone(),
+                counts,
+                evidence: None,
+                more: &more,
+            })?;
             if (stderr().is_terminal() || !unread.is_empty()) && !self.report.quiet() {
                 sheet.console.say(&text);
             }
@@ -169,7 +176,8 @@ impl TensorsArgs {
         let more = |object: &mut Object| {
             object.raw("differs", !compared.is_same()).strings("not_read", &unread);
         };
-        let summary = Summary { path: &self.old, outcome, text, counts, more: &more };
+        let summary =
+            Summary { path: &self.old, outcome, text, counts, evidence: None, more: &more };
         sheet.close(&summary)?;
         if !self.report.quiet() {
             sheet.console.say(&summary.text);

@@ -55,6 +55,8 @@ pub(crate) struct Summary<'a> {
     /// The last line for people, and the key `detail`.
     pub(crate) text: String,
     pub(crate) counts: Vec<(&'a str, u64)>,
+    /// The least evidence that there is for the verdict, if that is not the same in all runs.
+    pub(crate) evidence: Option<&'a str>,
     /// Adds the other keys.
     pub(crate) more: &'a dyn Fn(&mut Object),
 }
@@ -96,7 +98,8 @@ impl Summary<'_> {
     fn json(&self) -> String {
         let mut object = Object::about(self.path);
         object.string("verdict", self.outcome.word()).string("type", "summary");
-        object.null("bytes").null("evidence").string("detail", &self.text);
+        object.null("bytes").string_or_null("evidence", self.evidence);
+        object.string("detail", &self.text);
         for (key, number) in &self.counts {
             object.number(key, *number);
         }

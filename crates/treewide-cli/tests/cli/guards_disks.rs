@@ -302,38 +302,3 @@ fn snapshots_of_btrfs_come_and_go() {
         case.run("scrub b.b3 b/t").is_code(0);
     }
 }
-
-/// `missing` says what may be wiped.
-#[test]
-fn missing_and_dupes_do_not_believe_a_directory_without_its_mount() {
-    let case = Case::new();
-    fs::create_dir(case.folder.join("real")).unwrap();
-    let at = case.folder.join("t/mnt");
-    let real = case.folder.join("real");
-    let bind = ["--bind", real.to_str().unwrap()];
-    let Some(mount) = Mount::new(&bind, &at) else { return };
-    for name in ["b1", "b2"] {
-        fs::write(at.join(name), name).unwrap();
-    }
-    case.run("snapshot t").is_code(0);
-    for name in ["f1", "f2", "d/f3"] {
-        case.folder.write(format!("e/{name}"), format!("content of {name}"));
-    }
-    case.run("missing t e").is_code(1).prints("b1");
-    drop(mount);
-    let says =
-        ["t.b3: none of the 2 files recorded below mnt/", "mount it; or move this manifest away"];
-    for command in ["missing t e", "missing e t", "dupes t e"] {
-        case.run(command).0.fails(3, &says);
-    }
-    fs::write(at.join("b1"), "b1").unwrap();
-    fs::write(at.join("b2"), "b2").unwrap();
-    case.run("missing t e").is_code(1);
-    // The way out.
-    fs::remove_file(at.join("b1")).unwrap();
-    fs::remove_file(at.join("b2")).unwrap();
-    for name in ["t.b3", "t.b3.tw"] {
-        fs::remove_file(case.folder.join(name)).unwrap();
-    }
-    case.run("missing t e").is_code(0);
-}

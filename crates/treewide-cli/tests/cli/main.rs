@@ -9,7 +9,6 @@ mod algorithms;
 mod b3sum;
 mod check;
 mod contents;
-mod contents_own;
 #[cfg(feature = "gpu")]
 mod device;
 mod docs;

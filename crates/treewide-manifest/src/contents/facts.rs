@@ -12,8 +12,6 @@ pub(crate) struct Facts {
     pub(crate) inode: Option<Inode>,
     /// How its digest is known.
     pub(crate) evidence: Evidence,
-    /// Whether size, inode and ctime show that no one wrote to it.
-    pub(crate) has_key: bool,
 }
 
 /// One file, whatever its names are.
@@ -52,16 +50,14 @@ impl Inode {
 const SIZE: u8 = 1;
 const INODE: u8 = 2;
 const EVIDENCE: u8 = 4;
-const KEY: u8 = 16;
 
 impl Facts {
     /// Of a line of a plain list.
-    pub(crate) const CLAIMED: Self =
-        Self { size: None, inode: None, evidence: Evidence::Claimed, has_key: false };
+    pub(crate) const CLAIMED: Self = Self { size: None, inode: None, evidence: Evidence::Claimed };
 
     /// Writes them so that [`take`](Self::take) finds them at the end.
     pub(crate) fn push_to(&self, to: &mut Vec<u8>) {
-        let mut flags = EVIDENCE * self.evidence as u8 + if self.has_key { KEY } else { 0 };
+        let mut flags = EVIDENCE * self.evidence as u8;
         if let Some(size) = self.size {
             to.extend(size.to_le_bytes());
             flags |= SIZE;
@@ -85,18 +81,7 @@ impl Facts {
         });
         let size = (flags & SIZE != 0).then(|| u64::from_le_bytes(last(record)));
         let evidence = Evidence::ALL[usize::from(flags / EVIDENCE) % Evidence::ALL.len()];
-        Self { size, inode, evidence, has_key: flags & KEY != 0 }
-    }
-
-    /// Whether the file is still as the list records it, by its key. Each write moves ctime.
-    pub(crate) fn is_of(&self, now: &Stamp) -> bool {
-        self.has_key
-            && self.size == Some(now.len)
-            && self.inode.is_some_and(|it| {
-                Some(it.ctime) == now.ctime
-                    && it.inode == now.inode
-                    && (it.device == 0 || it.device == now.device)
-            })
+        Self { size, inode, evidence }
     }
 }
 
@@ -124,7 +109,7 @@ mod tests {
         for size in [None, Some(0), Some(u64::MAX)] {
             for inode in [None, Some(inode)] {
                 for evidence in Evidence::ALL {
-                    let facts = Facts { size, inode, evidence, has_key: size.is_some() };
+                    let facts = Facts { size, inode, evidence };
                     let mut record = b"name".to_vec();
                     facts.push_to(&mut record);
                     let mut rest = &record[..];

@@ -1,28 +1,31 @@
 //! Files of one operand whose content is in no other.
+//!
+//! What was not looked at never counts as a copy: a directory is read, also if a manifest next to it knows its files. The records of a
+//! manifest count if it is an operand itself, or with `quick`, and are counted apart from copies that were read.
 
 use crate::contents::entry::Kind;
 use crate::contents::facts::{Facts, first, last};
-use crate::contents::own::Own;
+use crate::contents::numbers::Numbers;
 use crate::contents::root::Root;
-use crate::contents::roots::{Roots, runs};
+use crate::contents::roots::{Roots, Run, runs};
 use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::{Wanted, resolve};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::run::verdict::Evidence;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide_files::Options;
 
-/// Whether a record is of the first operand.
-const OTHER: u8 = 0;
-const FIRST: u8 = 1;
+/// Whether a record is of the first operand. Those are the first of a run.
+const FIRST: u8 = 0;
+const OTHER: u8 = 1;
 
 /// Looks for files of one operand whose content is in no other.
 #[derive(Clone, Debug, Default)]
 pub struct Missing {
     names: bool,
-    root: Option<PathBuf>,
+    quick: bool,
 }
 
 /// A file whose content is in no other operand.
@@ -53,8 +56,8 @@ pub struct MissingTotals {
     pub files: u64,
     /// Names in other operands that lead to files of the first. They do not count.
     pub own: u64,
-    /// How many of them may be files of a copy: their manifest has no inodes, and its directory is not here.
-    pub unnumbered: u64,
+    /// Files with a copy, by how its content is known: of several copies, the one that is known best.
+    pub copies: [u64; Evidence::ALL.len()],
     /// Files that no other has.
     pub missing: u64,
     /// Their bytes, as far as the operand says them.
@@ -74,15 +77,16 @@ impl Missing {
         Self { names, ..self }
     }
 
-    /// Where the directories of lists are looked for first: this is it, or has it under the name of the list.
-    pub fn root(self, root: impl Into<PathBuf>) -> Self {
-        Self { root: Some(root.into()), ..self }
+    /// Whether files are not read that are as the manifest next to their directory records them, by size, inode, ctime and mtime.
+    pub fn quick(self, quick: bool) -> Self {
+        Self { quick, ..self }
     }
 
-    /// Looks for files of `first` that none of `others` has.
+    /// Looks for files of `first` that none of `others` has. The files of a directory are read if another operand may have them, by
+    /// their sizes; of lists and manifests no file is looked at.
     ///
     /// # Errors
-    /// If an operand cannot be used, two are the same, `first` has no file, or the run is cancelled.
+    /// If an operand cannot be used or has no file, two are the same, or the run is cancelled.
     pub fn run<P: AsRef<Path>>(
         &self,
         first_operand: &Path,
@@ -90,7 +94,7 @@ impl Missing {
         options: &Options,
     ) -> Result<MissingFiles, Error> {
         let operands = [first_operand].into_iter().chain(others.iter().map(AsRef::as_ref));
-        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), self.root.as_deref(), options)?;
+        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), self.quick, options)?;
         let sides =
             [roots.sizes(options, true, &|it| it == 0)?, roots.sizes(options, true, &|it| it > 0)?];
         roots.read = resolve(&mut roots.all, options, &|number, size| {
@@ -98,27 +102,24 @@ impl Missing {
             let other = &sides[usize::from(number == 0)];
             if other.has(size) { Wanted::Whole } else { Wanted::No }
         })?;
-        let own = Own::of(&roots, options)?;
         let (mut sorter, mut end) = (Sorter::new(), Vec::new());
         let (mut totals, mut lost) = (MissingTotals::default(), Sorter::new());
+        let dir = roots.all[0].dir();
         for (number, root) in (0_u32..).zip(&roots.all) {
             let side = if number == 0 { FIRST } else { OTHER };
-            let own = own.as_ref().filter(|_| side == OTHER);
-            let mut own = own.map_or(Ok(None), |it| it.names_in(root, options))?;
+            let place = if side == OTHER { Place::of(dir.as_deref(), root) } else { Place::Apart };
             root.each_in_order(number, options, &mut |name, kind| {
                 let Kind::File(digest, facts) = kind else { return Ok(()) };
-                if own.as_mut().is_some_and(|own| own.has(name, digest.as_ref(), &facts)) {
+                if place.has(name) {
                     totals.own += 1;
                     return Ok(());
                 }
                 end.clear();
                 facts.push_to(&mut end);
-                totals.files += u64::from(side);
+                totals.files += u64::from(side == FIRST);
+                // No one needs names that are not compared.
+                let name = if side == FIRST || self.names { name } else { b"" };
                 match digest {
-                    // No one needs names that are not compared.
-                    Some(digest) if side == OTHER && !self.names => {
-                        sorter.push(&[&digest, &[side]])
-                    }
                     Some(digest) => sorter.push(&[&digest, &[side], name, &[0], &end]),
                     None if side == FIRST && facts.size.is_some() => {
                         let facts = Facts { evidence: Evidence::Metadata, ..facts };
@@ -128,33 +129,86 @@ impl Missing {
                     None => Ok(()),
                 }
             })?;
-            totals.unnumbered += own.map_or(0, |it| it.unnumbered);
         }
-        let mut there = HashSet::new();
         runs(&mut sorter.finish()?, (OUT_LEN, 1), options, &mut |run| {
-            there.clear();
-            for mut rest in run.iter() {
-                let digest: [u8; OUT_LEN] = first(&mut rest);
-                let [side] = first(&mut rest);
-                if side == OTHER && !self.names {
-                    return Ok(());
-                }
-                let facts = Facts::take(&mut rest);
-                let name = &rest[..rest.len() - 1];
-                if side == OTHER {
-                    there.insert(name.to_vec());
-                } else if !there.contains(name) {
+            self.compare(run, &mut totals, &mut lost)
+        })?;
+        Ok(MissingFiles { roots, totals, files: lost.finish()? })
+    }
+
+    /// Looks for copies of files with one content.
+    fn compare(
+        &self,
+        run: &Run,
+        totals: &mut MissingTotals,
+        lost: &mut Sorter,
+    ) -> Result<(), Error> {
+        let mut numbers = Numbers::new();
+        // How many names each file of the first operand has there, and in all, if that is known.
+        let mut files: Vec<(u64, u64)> = Vec::new();
+        let (mut wanted, mut copies) = (Vec::new(), HashMap::<&[u8], Evidence>::new());
+        for mut rest in run.iter() {
+            let [side] = first(&mut &rest[OUT_LEN..]);
+            if side == OTHER && wanted.is_empty() {
+                return Ok(());
+            }
+            let facts = Facts::take(&mut rest);
+            let name = &rest[OUT_LEN + 1..rest.len() - 1];
+            let new = files.len();
+            let file = facts.inode.map_or(new, |it| numbers.file(&it, new));
+            let links = facts.inode.map_or(0, |it| it.links);
+            if side == FIRST {
+                wanted.push((name, facts));
+                files.resize(new.max(file + 1), (0, 0));
+                files[file] = (files[file].0 + 1, files[file].1.max(links));
+            } else if files.get(file).is_some_and(|(here, all)| links.max(*all) <= *here) {
+                // All names of this file are in the first operand.
+                totals.own += 1;
+            } else {
+                let known = copies.entry(name).or_insert(facts.evidence);
+                *known = facts.evidence.min(*known);
+            }
+        }
+        for (name, facts) in wanted {
+            match copies.get(if self.names { name } else { b"" }) {
+                Some(evidence) => totals.copies[*evidence as usize] += 1,
+                None => {
                     totals.add(facts.size);
-                    push(&mut lost, name, Some(&digest), &facts)?;
+                    push(lost, name, Some(&run.key()), &facts)?;
                 }
             }
-            Ok(())
-        })?;
-        if totals.files == 0 && roots.unreadable().next().is_none() {
-            let cause = "has no file, so nothing was compared; see that it is the right one, and that its disk is mounted";
-            return Err(Error::new(first_operand, ErrorKind::List(cause.into())));
         }
-        Ok(MissingFiles { roots, totals, files: lost.finish()? })
+        Ok(())
+    }
+}
+
+/// Which names of another operand are of files in the directory of the first one: they are gone with that.
+enum Place {
+    Apart,
+    /// Names that begin with these bytes.
+    Below(Vec<u8>),
+    /// All.
+    Inside,
+}
+
+impl Place {
+    fn of(first: Option<&Path>, other: &Root) -> Self {
+        match first.zip(other.dir()) {
+            Some((first, other)) if other.starts_with(first) => Self::Inside,
+            Some((first, other)) => first.strip_prefix(other).map_or(Self::Apart, |below| {
+                let parts = below.iter().flat_map(|it| [it.as_encoded_bytes(), b"/"]);
+                Self::Below(parts.flatten().copied().collect())
+            }),
+            None => Self::Apart,
+        }
+    }
+
+    fn has(&self, name: &[u8]) -> bool {
+        match self {
+            Self::Apart => false,
+            Self::Below(begin) => name.starts_with(begin),
+            Self::Inside => true,
+        }
     }
 }
 
@@ -202,8 +256,8 @@ impl MissingFiles {
         self.roots.read
     }
 
-    /// The path of a file, if its directory is here.
-    pub fn path(&self, lost: &Lost) -> Option<PathBuf> {
+    /// The path of a file; of that of a list or manifest, its name there.
+    pub fn path(&self, lost: &Lost) -> PathBuf {
         self.roots.path(0, &lost.name)
     }
 }

@@ -10,26 +10,21 @@ use crate::format::manifest::{Index, Manifest};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
-use crate::tree::clock;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use treewide::OUT_LEN;
 use treewide_files::Options;
-use treewide_files::name::{os_path, shown};
-
-/// Names of a list that are looked for in a directory, at most.
-const LOOKED_FOR: usize = 1000;
+use treewide_files::name::shown;
 
 /// The name of a list of lists that `treewide scale` writes.
 const BUCKET: &str = "bucket.b3";
 
-/// An operand.
+/// An operand. A directory is looked at; a list, a manifest or a bucket is a record, whose files are not looked at.
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
-    dir: Option<PathBuf>,
     pub(crate) from: From,
-    /// Of a manifest, files whose content was not as recorded when it was made last, and why they do not count.
+    /// Of a manifest, files that the last run did not find as recorded, and why they do not count.
     doubtful: OnceLock<Vec<(PathBuf, String)>>,
 }
 
@@ -44,38 +39,20 @@ pub(crate) enum From {
 }
 
 impl Root {
-    /// Opens an operand. A directory is walked, and nothing is read in it yet. That of a list is looked for at `root` first.
-    pub(crate) fn open(path: &Path, root: Option<&Path>, options: &Options) -> Result<Self, Error> {
-        let new = |dir, from| Ok(Self { path: path.into(), dir, from, doubtful: OnceLock::new() });
-        if path.is_dir() {
-            let tree = Tree::walk(path, options)?;
-            return new(Some(path.into()), From::Directory(Box::new(tree)));
-        }
-        let named = path.extension().filter(|it| *it == "b3").map(|_| path.with_extension(""));
-        let below =
-            root.zip(named.as_ref()).and_then(|(root, it)| Some(root.join(it.file_name()?)));
-        let root = root.map(PathBuf::from);
-        if let Some(manifest) = indexed(path)? {
-            let names = manifest.records()?.take(LOOKED_FOR).map(|it| Ok(it?.bare().to_vec()));
-            let dir = find([below, root, named], &names.collect::<Result<Vec<_>, Error>>()?);
-            return new(dir, From::Manifest(Box::new(manifest)));
-        }
-        if path.file_name().is_some_and(|name| name == BUCKET)
+    /// Opens an operand. A directory is walked, and nothing is read in it yet.
+    pub(crate) fn open(path: &Path, quick: bool, options: &Options) -> Result<Self, Error> {
+        let from = if path.is_dir() {
+            From::Directory(Box::new(Tree::walk(path, quick, options)?))
+        } else if let Some(manifest) = indexed(path)? {
+            From::Manifest(Box::new(manifest))
+        } else if path.file_name().is_some_and(|name| name == BUCKET)
             && let Some(lists) = lists_of_bucket(path)?
         {
-            return new(None, From::Bucket(lists));
-        }
-        let (mut lines, mut line, mut names) = (Reader::open(path)?, Line::empty(), Vec::new());
-        while names.len() < LOOKED_FOR && lines.read(&mut line)? {
-            names.push(line.name.clone());
-        }
-        // Where the directory of the list's name is there, it is the one: any directory may have a `README`. Unless the names begin with
-        // it; then they are those of the directory at hand, as `check` takes them.
-        let begin = named.as_ref().and_then(|it| it.file_name());
-        let begin = begin.map(|it| [it.as_encoded_bytes(), b"/"].concat()).unwrap_or_default();
-        let are_here = names.iter().any(|name| name.starts_with(&begin));
-        let named = named.filter(|it| it.is_dir() && !are_here);
-        new(find([root, below, Some(named.unwrap_or_default())], &names), From::List)
+            From::Bucket(lists)
+        } else {
+            From::List
+        };
+        Ok(Self { path: path.into(), from, doubtful: OnceLock::new() })
     }
 
     /// The operand as it was named.
@@ -83,27 +60,22 @@ impl Root {
         &self.path
     }
 
-    /// The directory that its names are below, if that is here.
-    pub fn dir(&self) -> Option<&Path> {
-        self.dir.as_deref()
+    /// Whether it is a record, so that its files may be gone or changed since.
+    pub fn is_record(&self) -> bool {
+        self.tree().is_none()
     }
 
     /// The list next to a directory, and how many files are as it records them, so that they were not read.
     pub fn known(&self) -> Option<(&Path, u64)> {
-        self.tree().and_then(|it| Some((it.manifest.as_deref()?, it.known)))
+        self.tree().and_then(|it| Some((it.manifest.as_ref()?.list().path(), it.known)))
     }
 
-    /// The number of files that the manifest next to a directory names and that are not there.
-    pub fn gone(&self) -> u64 {
-        self.tree().map_or(0, |it| it.gone)
+    /// The symbolic links in a directory. What they lead to was not looked at.
+    pub fn links(&self) -> u64 {
+        self.tree().map_or(0, |it| it.links)
     }
 
-    /// Whether it is a list, so that its files may have changed since.
-    pub fn is_list(&self) -> bool {
-        self.tree().is_none()
-    }
-
-    /// The time when the walk for a manifest began, such as `2026-11-25T01:13:50Z`: what was written later may not be as recorded.
+    /// The time when the walk for a manifest began, such as `2026-11-25T01:13:50Z`.
     pub fn began(&self) -> Option<&str> {
         let From::Manifest(manifest) = &self.from else { return None };
         if let Index::Bound(ends) = manifest.index() { Some(&ends.0.began) } else { None }
@@ -115,24 +87,14 @@ impl Root {
         all.map(|(path, cause)| (&**path, &**cause))
     }
 
-    /// Where its directory is, without symbolic links on the way.
-    pub(crate) fn full(&self) -> Option<PathBuf> {
-        let dir = self.dir().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
-        dir?.canonicalize().ok()
-    }
-
-    /// Whether its names of symbolic links are those of the files that they lead to.
-    pub(crate) fn follows(&self) -> bool {
-        match &self.from {
-            From::Manifest(manifest) => manifest.rules().follow,
-            From::Directory(tree) => tree.follows,
-            _ => false,
+    /// The directory that its names are below, without symbolic links on the way, if it is here. That of `X.b3` is `X`.
+    pub(crate) fn dir(&self) -> Option<PathBuf> {
+        if !self.is_record() {
+            return self.path.canonicalize().ok();
         }
-    }
-
-    /// Whether its names may lead anywhere, so that several lead to one file: `a` and `b/../a`.
-    pub(crate) fn is_vague(&self) -> bool {
-        self.dir.is_some() && (matches!(self.from, From::List) || self.follows())
+        let is_list = self.path.extension().is_some_and(|it| it == "b3");
+        let dir = is_list.then(|| self.path.with_extension("").canonicalize().ok())??;
+        dir.is_dir().then_some(dir)
     }
 
     pub(crate) fn tree(&self) -> Option<&Tree> {
@@ -149,88 +111,82 @@ impl Root {
         }
     }
 
-    /// The kind of its file system, if that is known.
-    pub(crate) fn kind(&self) -> &str {
-        match &self.from {
-            From::Manifest(manifest) => match manifest.index() {
-                Index::Bound(ends) => &ends.0.fs.kind,
-                Index::Absent | Index::Ignored(_) => "unknown",
-            },
-            From::Directory(_) => clock::kind(&self.path).0,
-            From::List | From::Bucket(_) => "unknown",
-        }
-    }
-
-    /// Whether only inodes that it records tell its files from those of another operand.
-    pub(crate) fn is_away(&self) -> bool {
-        matches!(self.from, From::Manifest(_)) && self.dir.is_none()
-    }
-
     /// Whether links, directories and special files are known.
-    pub(crate) fn has_all(&self) -> bool {
+    fn has_all(&self) -> bool {
         matches!(self.from, From::Manifest(_) | From::Directory(_))
     }
 
-    /// Calls `each` for all that is below it. Lists are in any order.
+    /// Calls `each` for everything. `number` is that of the operand.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has no file: then nothing was looked at.
     pub(crate) fn each(
         &self,
         number: u32,
         options: &Options,
         each: &mut Each<'_>,
     ) -> Result<(), Error> {
-        let mut count = 0_u64;
+        let (mut count, mut files) = (0_u64, 0_u64);
         let mut each = |name: &[u8], kind: Kind<'_>| {
             count += 1;
+            files += u64::from(matches!(kind, Kind::File(..)));
             if count.is_multiple_of(4096) && options.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            if let (Kind::File(Some(digest), facts), true) = (&kind, self.is_list()) {
+            if let (Kind::File(Some(digest), facts), true) = (&kind, self.is_record()) {
                 check(&self.path, digest, facts.size)?;
             }
             each(name, kind)
         };
         match &self.from {
-            From::List => {
-                each_line(&self.path, &mut each)?;
-                let cause = "there is no checksum line in it; make it again";
-                let empty = Error::new(&self.path, ErrorKind::List(cause.into()));
-                if count == 0 { Err(empty) } else { Ok(()) }
-            }
-            From::Bucket(lists) => lists.iter().try_for_each(|list| each_line(list, &mut each)),
-            From::Directory(tree) => tree.each(&mut each),
-            From::Manifest(manifest) => {
-                let (mut records, is_here) = (manifest.records()?, self.dir.is_some());
-                let (mut doubtful, list) = (Vec::new(), shown(&self.path));
-                for record in records.by_ref() {
-                    let record = record?;
-                    let kind = match &record.what {
-                        What::File(file) => {
-                            let mut digest = Some(file.digest);
-                            // `update` keeps the digest of a file that has rotted, or may have.
-                            if file.facts.as_ref().is_some_and(|it| it.read.is_none()) {
-                                let cause = format!(
-                                    "was not found as {list} records it; look at it, and let `treewide update` accept or find it again"
-                                );
-                                let dir = self.dir.as_deref().unwrap_or(Path::new(""));
-                                doubtful.push((dir.join(name::path(&record.name)), cause));
-                                digest = None;
-                            }
-                            Kind::File(digest, recorded(file, number, is_here))
-                        }
-                        What::Directory(_) => Kind::Directory,
-                        What::Link(to) => Kind::Other(to),
-                        What::Special(special) => Kind::Other(special.word().as_bytes()),
-                        What::Unknown(cause, _) => {
-                            let cause = format!("{cause}; make the manifest again");
-                            return Err(Error::new(&self.path, ErrorKind::List(cause)));
-                        }
-                    };
-                    each(record.bare(), kind)?;
-                }
-                let _ = self.doubtful.set(doubtful);
-                records.check(&self.path)
-            }
+            From::List => each_line(&self.path, &mut each)?,
+            From::Bucket(lists) => lists.iter().try_for_each(|list| each_line(list, &mut each))?,
+            From::Directory(tree) => tree.each(&mut each)?,
+            From::Manifest(manifest) => self.each_record(manifest, number, &mut each)?,
         }
+        let cause = match self.has_all() {
+            _ if files > 0 => return Ok(()),
+            true => NO_FILE,
+            false => "there is no checksum line in it; make it again",
+        };
+        Err(Error::new(&self.path, ErrorKind::List(cause.into())))
+    }
+
+    fn each_record(
+        &self,
+        manifest: &Manifest,
+        number: u32,
+        each: &mut Each<'_>,
+    ) -> Result<(), Error> {
+        let mut records = manifest.records()?;
+        let (mut doubtful, list) = (Vec::new(), shown(&self.path));
+        for record in records.by_ref() {
+            let record = record?;
+            let kind = match &record.what {
+                What::File(file) => {
+                    let mut digest = Some(file.digest);
+                    // `update` keeps the digest of a file that has rotted, or may have, and of one that cannot be read.
+                    if file.facts.as_ref().is_some_and(|it| it.read.is_none()) {
+                        let cause = format!(
+                            "the last run did not find it as {list} records it, so it does not count as a copy; look at it: treewide verify {list}"
+                        );
+                        doubtful.push((name::path(&record.name), cause));
+                        digest = None;
+                    }
+                    Kind::File(digest, recorded(file, number))
+                }
+                What::Directory(_) => Kind::Directory,
+                What::Link(to) => Kind::Other(to),
+                What::Special(special) => Kind::Other(special.word().as_bytes()),
+                What::Unknown(cause, _) => {
+                    let cause = format!("{cause}; make the manifest again");
+                    return Err(Error::new(&self.path, ErrorKind::List(cause)));
+                }
+            };
+            each(record.bare(), kind)?;
+        }
+        let _ = self.doubtful.set(doubtful);
+        records.check(&self.path)
     }
 
     /// As [`each`](Self::each), in the order of names, each once.
@@ -270,19 +226,7 @@ impl Root {
     }
 }
 
-/// The first of these directories that has one of the names, or the first that is there if there is no name.
-fn find<const N: usize>(dirs: [Option<PathBuf>; N], names: &[Vec<u8>]) -> Option<PathBuf> {
-    let is = |dir: &PathBuf| match names {
-        [] => dir.is_dir(),
-        names => names.iter().any(|it| has(dir, it)),
-    };
-    dirs.into_iter().flatten().find(is)
-}
-
-/// Whether there is something with this name in a directory.
-fn has(dir: &Path, name: &[u8]) -> bool {
-    os_path(name).is_ok_and(|it| dir.join(it).symlink_metadata().is_ok())
-}
+const NO_FILE: &str = "has no file, so nothing was compared; see that it is the right one, and that its disk is mounted";
 
 /// An error if a list has another digest of the empty file than BLAKE3, as far as lengths say which it is.
 fn check(list: &Path, digest: &[u8; OUT_LEN], size: Option<u64>) -> Result<(), Error> {
@@ -308,16 +252,13 @@ fn each_line(list: &Path, each: &mut Each<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn recorded(file: &FileRecord, number: u32, is_here: bool) -> Facts {
-    let seen = file.facts.as_ref().and_then(|it| it.seen());
-    let inode = seen.and_then(|seen| {
-        let list = if is_here && seen.device.is_some() { 0 } else { number + 1 };
-        let (ctime, device) = (seen.ctime, seen.device.unwrap_or(0));
-        Some(Inode { list, ctime, device, inode: seen.inode?, links: 0 })
+fn recorded(file: &FileRecord, number: u32) -> Facts {
+    let inode = file.facts.as_ref().and_then(|it| it.seen()).and_then(|seen| {
+        let (list, device) = (number + 1, seen.device.unwrap_or(0));
+        Some(Inode { list, ctime: seen.ctime, device, inode: seen.inode?, links: 0 })
     });
     let size = file.facts.as_ref().map(|it| it.bytes);
-    let has_key = file.facts.as_ref().is_some_and(|it| it.key.is_some() && it.read.is_some());
-    Facts { size, inode, evidence: Evidence::Claimed, has_key }
+    Facts { size, inode, evidence: Evidence::Claimed }
 }
 
 /// The lists that the list of a bucket names, if it is one: its last line is that of its index. Each must have the digest that is there.

@@ -1,13 +1,14 @@
 //! All operands of a run.
 
-use crate::contents::entry::{EMPTY, Kind, split};
-use crate::contents::facts::{Facts, Inode, first};
+use crate::contents::entry::{EMPTY, Kind};
+use crate::contents::facts::{Facts, first};
 use crate::contents::root::Root;
 use crate::contents::sorter::Sorted;
 use crate::error::Error;
+use crate::format::name;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use treewide_files::name::{os_path, shown};
+use treewide_files::name::shown;
 use treewide_files::{Options, Stamp};
 
 /// The operands.
@@ -34,15 +35,12 @@ impl Sizes {
 }
 
 impl Roots {
-    /// Opens operands; `root` is where the directories of lists are looked for first.
+    /// Opens operands; `quick` says whether the manifests next to directories count.
     pub(crate) fn open<P: AsRef<Path>>(
         paths: &[P],
-        root: Option<&Path>,
+        quick: bool,
         options: &Options,
     ) -> Result<Self, Error> {
-        if let Some(root) = root.filter(|it| !it.is_dir()) {
-            return Err(refused(root, "is not a directory here; name the directory of the lists"));
-        }
         let mut seen = Vec::new();
         for path in paths.iter().map(AsRef::as_ref) {
             let is_stream = path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
@@ -56,15 +54,13 @@ impl Roots {
             }
             seen.push(full);
         }
-        let all = paths.iter().map(|path| Root::open(path.as_ref(), root, options));
+        let all = paths.iter().map(|path| Root::open(path.as_ref(), quick, options));
         Ok(Self { all: all.collect::<Result<_, _>>()?, read: (0, 0) })
     }
 
-    /// An error if a file of one is a file of another as well. Names of plain lists [may lead anywhere](Root::is_vague).
+    /// An error if a file of one is a file of another as well.
     pub(crate) fn are_apart(&self) -> Result<(), Error> {
-        let dirs =
-            self.all.iter().filter(|it| it.has_all()).filter_map(|it| Some((it, it.full()?)));
-        let dirs: Vec<_> = dirs.collect();
+        let dirs: Vec<_> = self.all.iter().filter_map(|it| Some((it, it.dir()?))).collect();
         // One directory may be mounted twice.
         let number = |dir: &PathBuf| {
             let stamp = Stamp::at(dir, true).ok().filter(|it| it.inode != 0)?;
@@ -112,32 +108,14 @@ impl Roots {
         Ok(sizes)
     }
 
-    /// An error if the directory of an operand is not here.
-    pub(crate) fn are_here(&self, cause: &str) -> Result<(), Error> {
-        let Some(root) = self.all.iter().find(|root| root.dir().is_none()) else { return Ok(()) };
-        let what = "the directory that it is of is not here";
-        Err(refused(root.path(), &format!("{what}, {cause}; name it with --root")))
-    }
-
-    /// Where a file or folder is, without symbolic links on the way; `None` if it is not here.
-    pub(crate) fn place(&self, path: &[u8]) -> Option<PathBuf> {
-        let (root, name) = split(path);
-        self.path(root, name)?.canonicalize().ok()
-    }
-
-    /// The numbers of a file that is here, now.
-    pub(crate) fn inode(&self, path: &[u8]) -> Option<Inode> {
-        let (root, name) = split(path);
-        Inode::of(&Stamp::at(&self.path(root, name)?, true).ok()?)
-    }
-
-    pub(crate) fn path(&self, root: usize, name: &[u8]) -> Option<PathBuf> {
-        let (dir, name) = (self.all.get(root)?.dir()?, os_path(name).ok()?);
-        Some(match name.as_os_str().is_empty() {
-            true if dir.as_os_str().is_empty() => ".".into(),
-            true => dir.into(),
-            false => dir.join(name),
-        })
+    /// The path of a file or folder of an operand. That of a record is its name: no one looked whether it is there.
+    pub(crate) fn path(&self, root: usize, name: &[u8]) -> PathBuf {
+        let name = if name.is_empty() { Path::new(".").into() } else { name::path(name) };
+        match self.all.get(root).filter(|it| !it.is_record()) {
+            Some(root) if name == Path::new(".") => root.path().into(),
+            Some(root) => root.path().join(name),
+            None => name,
+        }
     }
 
     pub(crate) fn unreadable(&self) -> impl Iterator<Item = (&Path, &str)> {

@@ -2,16 +2,15 @@
 
 use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode};
-use crate::error::{Error, ErrorKind};
-use crate::format::manifest::{Manifest, Records, index_path, unusable_index};
+use crate::error::Error;
+use crate::format::manifest::{Manifest, Records, index_path};
 use crate::format::name;
-use crate::format::record::{FileRecord, Record, Type, What};
+use crate::format::record::{FileRecord, Record, What};
 use crate::format::regular;
 use crate::format::rules::{Globs, Rules};
-use crate::run::guard::{Guard, Limit};
 use crate::run::join::Walked;
 use crate::run::verdict::Evidence;
-use crate::tree::scan::{Own, Scan, Scanned, There};
+use crate::tree::scan::{Entry, Own, Scan, Scanned, There};
 use std::io;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
@@ -22,17 +21,15 @@ use treewide_files::{Identity, Options, Stamp};
 #[derive(Debug)]
 pub(crate) struct Tree {
     dir: PathBuf,
-    /// Whether names of symbolic links are those of the files that they lead to.
-    pub(crate) follows: bool,
     pub(crate) items: Vec<Item>,
     /// Paths that could not be read, and why.
     pub(crate) failed: Vec<(PathBuf, String)>,
+    /// Symbolic links: what they lead to is not looked at.
+    pub(crate) links: u64,
     /// The manifest next to it, whose digests are taken for files that are as recorded.
-    pub(crate) manifest: Option<PathBuf>,
+    pub(crate) manifest: Option<Manifest>,
     /// Files whose digests it has.
     pub(crate) known: u64,
-    /// Files that it names and that are not there.
-    pub(crate) gone: u64,
 }
 
 #[derive(Debug)]
@@ -58,26 +55,16 @@ pub(crate) struct File {
 }
 
 impl Tree {
-    /// Looks at everything, and reads nothing.
-    pub(crate) fn walk(dir: &Path, options: &Options) -> Result<Self, Error> {
-        let manifest = manifest_of(dir)?;
-        let rules = manifest.as_ref().map_or_else(Rules::default, Manifest::rules);
-        // What a manifest leaves out is here, and could be gone with a folder that is equal without it.
-        let rules = Rules { follow: rules.follow, ..Rules::default() };
-        let recorded = manifest.as_ref().map(|it| Recorded::new(it, dir));
-        let mut recorded = recorded.transpose()?;
-        let list = manifest.as_ref().map(|it| it.list().path().to_owned());
-        let mut tree = Self {
-            dir: dir.into(),
-            follows: rules.follow,
-            items: Vec::new(),
-            failed: Vec::new(),
-            manifest: list,
-            known: 0,
-            gone: 0,
-        };
-        // Half of the time is for the walk, and half for the metadata of each file.
-        let scan = Scan::new(dir, &rules, &Globs::default(), Own::default())?;
+    /// Looks at everything, and reads nothing. If it is to be `quick`, the manifest next to it has the digests of files that are as it
+    /// records them.
+    pub(crate) fn walk(dir: &Path, quick: bool, options: &Options) -> Result<Self, Error> {
+        let manifest = if quick { manifest_of(dir)? } else { None };
+        let records = manifest.as_ref().map(Manifest::records).transpose()?;
+        let mut recorded = Recorded { records, last: None };
+        let (items, failed) = Default::default();
+        let mut tree = Self { dir: dir.into(), items, failed, links: 0, manifest, known: 0 };
+        // Half of the time is for the walk, and half for the metadata of each file. What a manifest leaves out is here as well.
+        let scan = Scan::new(dir, &Rules::default(), &Globs::default(), Own::default())?;
         for found in Walked::on_thread(scan) {
             if tree.items.len().is_multiple_of(4096) && options.is_cancelled() {
                 return Err(Error::cancelled());
@@ -97,49 +84,45 @@ impl Tree {
                     continue;
                 }
             };
-            let is_file = matches!(entry.what, There::File(_));
-            let stamp = match entry.what {
-                There::File(_) => Stamp::at(&entry.path, rules.follow).map(Some),
-                _ => Ok(None),
-            };
-            let record = match &mut recorded {
-                Some(recorded) => recorded.at(
-                    entry.name(),
-                    is_file,
-                    stamp.as_ref().ok().and_then(Option::as_ref),
-                )?,
-                None => None,
-            };
-            let what = stamp.and_then(|stamp| match (entry.what, stamp) {
-                (There::File(identity), Some(stamp)) => {
-                    let known = match record.map(|it| &it.what) {
-                        Some(What::File(file)) if is_unchanged(file, &stamp) => Some(file.digest),
-                        _ => None,
-                    };
-                    let is_empty = stamp.len == 0 && !has_more(&entry.path);
-                    tree.known += u64::from(known.is_some() && !is_empty);
-                    let digest = if is_empty { Some(EMPTY) } else { known };
-                    let evidence = digest.map_or(Evidence::Read, |_| Evidence::Metadata);
-                    Ok(Thing::File(Box::new(File { identity, stamp, digest, evidence })))
-                }
-                (There::Directory, _) => Ok(Thing::Directory),
-                (There::Special(it), _) => Ok(Thing::Other(it.word().as_bytes().into())),
-                (There::Link | There::File(_), _) => {
-                    let to = entry.path.read_link()?;
-                    Ok(Thing::Other(to.into_os_string().into_encoded_bytes().into()))
-                }
-            });
-            let what = what.unwrap_or_else(|error| {
+            let recorded = recorded.at(entry.name())?;
+            let what = tree.what(&entry, recorded.as_ref()).unwrap_or_else(|error| {
                 tree.failed.push((entry.path.clone(), error.to_string()));
                 Thing::Unreadable
             });
             let name = entry.name().strip_suffix(b"/").unwrap_or(entry.name()).into();
             tree.items.push(Item { name, what });
         }
-        if let (Some(recorded), Some(list)) = (recorded, &tree.manifest) {
-            tree.gone = recorded.gone(list, tree.failed.is_empty())?;
+        match (recorded.records, &tree.manifest) {
+            (Some(mut records), Some(manifest)) => {
+                records.by_ref().try_for_each(|it| it.map(drop))?;
+                records.check(manifest.list().path())?;
+            }
+            _ => {}
         }
         Ok(tree)
+    }
+
+    fn what(&mut self, entry: &Entry, recorded: Option<&FileRecord>) -> io::Result<Thing> {
+        Ok(match entry.what {
+            There::File(identity) => {
+                let stamp = Stamp::at(&entry.path, false)?;
+                let known = recorded.filter(|it| is_unchanged(it, &stamp)).map(|it| it.digest);
+                let is_empty = stamp.len == 0 && !has_more(&entry.path);
+                self.known += u64::from(known.is_some() && !is_empty);
+                let digest = if is_empty { Some(EMPTY) } else { known };
+                // All of an empty file was looked at.
+                let is_known = known.is_some() && !is_empty;
+                let evidence = if is_known { Evidence::Metadata } else { Evidence::Read };
+                Thing::File(Box::new(File { identity, stamp, digest, evidence }))
+            }
+            There::Directory => Thing::Directory,
+            There::Special(it) => Thing::Other(it.word().as_bytes().into()),
+            There::Link => {
+                self.links += 1;
+                let to = entry.path.read_link()?;
+                Thing::Other(to.into_os_string().into_encoded_bytes().into())
+            }
+        })
     }
 
     /// The file at this place.
@@ -178,83 +161,29 @@ impl Tree {
 
 impl File {
     fn facts(&self) -> Facts {
-        Facts {
-            size: Some(self.stamp.len),
-            inode: Inode::of(&self.stamp),
-            evidence: self.evidence,
-            has_key: false,
-        }
+        Facts { size: Some(self.stamp.len), inode: Inode::of(&self.stamp), evidence: self.evidence }
     }
 }
 
-/// The records of a manifest, and what was found of them.
-struct Recorded<'a> {
-    records: Records,
+/// The records of a manifest, in the order of names.
+struct Recorded {
+    records: Option<Records>,
     last: Option<Record>,
-    /// Whether the last one is there.
-    is_there: bool,
-    gone: u64,
-    guard: Guard<'a>,
 }
 
-impl<'a> Recorded<'a> {
-    fn new(manifest: &'a Manifest, dir: &'a Path) -> Result<Self, Error> {
-        let guard = Guard::new(Some(manifest), dir, Limit::default());
-        Ok(Self { records: manifest.records()?, last: None, is_there: false, gone: 0, guard })
-    }
-
-    fn next(&mut self) -> Result<bool, Error> {
-        if let Some(last) = self.last.take().filter(|_| !self.is_there) {
-            self.guard.gone(&last);
-            self.gone += u64::from(last.kind() == Type::File);
-        }
-        self.last = self.records.next().transpose()?;
-        self.is_there = false;
-        Ok(self.last.is_some())
-    }
-
-    /// The record of a path that is there. Names come in their order.
-    fn at(
-        &mut self,
-        name: &[u8],
-        is_file: bool,
-        stamp: Option<&Stamp>,
-    ) -> Result<Option<&Record>, Error> {
-        while self.last.as_ref().is_none_or(|it| it.name[..] < *name) && self.next()? {}
-        let Some(found) = self.last.take_if(|it| it.name == name) else {
-            if stamp.is_some_and(|it| it.len > 0) {
-                self.guard.new_file(name);
+impl Recorded {
+    /// The record of a file. Names come in their order.
+    fn at(&mut self, name: &[u8]) -> Result<Option<FileRecord>, Error> {
+        let Some(records) = &mut self.records else { return Ok(None) };
+        while self.last.as_ref().is_none_or(|it| it.name[..] < *name) {
+            self.last = records.next().transpose()?;
+            if self.last.is_none() {
+                return Ok(None);
             }
-            return Ok(None);
-        };
-        self.is_there = is_file == (found.kind() == Type::File);
-        if let (What::File(was), true) = (&found.what, self.is_there) {
-            self.guard.found(name, was, stamp.is_none_or(|it| has_times(was, it)));
         }
-        Ok(Some(self.last.insert(found)))
+        let found = self.last.take_if(|it| it.name == name);
+        Ok(found.and_then(|it| if let What::File(file) = it.what { Some(file) } else { None }))
     }
-
-    /// How many recorded files are not there. An error if a disk may be off, and `all` could be looked at.
-    fn gone(mut self, list: &Path, all: bool) -> Result<u64, Error> {
-        while self.next()? {}
-        if let Some(damage) = self.records.damage() {
-            return Err(unusable_index(list, damage));
-        }
-        match self.guard.loss().filter(|_| all) {
-            Some(loss) => {
-                let cause = format!("{loss}; or move this manifest away, and every file is read");
-                Err(Error::new(list, ErrorKind::List(cause)))
-            }
-            None => Ok(self.gone),
-        }
-    }
-}
-
-/// Whether a file that was not read has the size and mtime that are recorded.
-fn has_times(was: &FileRecord, now: &Stamp) -> bool {
-    was.facts.as_ref().is_some_and(|it| {
-        it.bytes == now.len && it.seen().is_none_or(|seen| seen.moved(now).is_some())
-    })
 }
 
 /// The manifest of a directory, if it is next to it and has an index.

@@ -56,7 +56,7 @@ pub struct Facts {
     /// Times and numbers of a file without a key. They say nothing of whether someone wrote to it, but how its content can
     /// differ: see [`Key::moved`].
     pub untrusted: Option<Key>,
-    /// When it was read and was as recorded. A file without this day is read each time.
+    /// When it was read and was as recorded. A file that the last run did not find as recorded has no such day, and is read each time.
     pub read: Option<Day>,
     /// Digests of the content that has the recorded one, by other algorithms.
     pub also: Also,
@@ -100,11 +100,6 @@ impl Facts {
     /// Whether every run reads it, whatever else it is to read: nothing shows that it is unchanged, or it is not.
     pub(crate) fn is_read_always(&self) -> bool {
         self.key.is_none() || self.read.is_none()
-    }
-
-    /// Lets every run read it, and keeps its times.
-    pub(crate) fn distrust(&mut self) {
-        self.untrusted = self.key.take().or(self.untrusted);
     }
 }
 
@@ -185,6 +180,15 @@ impl Record {
         match self.what {
             What::Directory(_) => self.name.strip_suffix(b"/").unwrap_or(&self.name),
             _ => &self.name,
+        }
+    }
+
+    /// Notes that a file could not be looked at: every run reads it, and no one takes it for a copy. Its times stay.
+    pub(crate) fn distrust(&mut self) {
+        if let What::File(FileRecord { facts, .. }) = &mut self.what {
+            let facts = facts.get_or_insert(Facts::of(0));
+            facts.untrusted = facts.key.take().or(facts.untrusted);
+            facts.read = None;
         }
     }
 

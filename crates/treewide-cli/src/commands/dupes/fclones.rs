@@ -2,7 +2,6 @@
 
 use crate::shell::output::Output;
 use crate::shell::terminal::Form;
-use crate::shell::usage::wrong_value;
 use anyhow::Context;
 use std::path::Path;
 use std::time::SystemTime;
@@ -14,23 +13,13 @@ use treewide_manifest::found::Found;
 /// The version whose format this is.
 const VERSION: &str = "0.35.0";
 
-/// Writes the report of files that were looked at now. An error if the directory of an operand is not here: fclones could not find
-/// its files.
+/// Writes the report of files that were looked at since `begun`.
 pub(super) fn write(
     mut found: Found,
     begun: SystemTime,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    found.are_here("so fclones cannot find its files")?;
-    let mut time = day::at(begun);
-    for root in found.roots().iter().filter(|it| it.is_list()) {
-        // The file of a list may be a copy, which is newer than its contents. Texts are in the order of times.
-        if let Some(began) = root.began() {
-            time = time.min(began.to_owned());
-        }
-        let there = root.path().metadata().and_then(|it| it.modified());
-        time = time.min(day::at(there.with_context(|| shown(root.path()))?));
-    }
+    let time = day::at(begun);
     // fclones parses the command again, and takes from it that one file of each group stays.
     let base = json(&absolute(Path::new("."))?);
     let mut text = format!(
@@ -39,17 +28,10 @@ pub(super) fn write(
     );
     while let Some(group) = found.next() {
         let group = group?;
-        super::spare(&found, &group, output)?;
-        let Some(size) = group.size else {
-            let cause =
-                "a list does not say how long its files are, which fclones needs; use a manifest";
-            return Err(wrong_value(cause).into());
-        };
-        let mut files = Vec::new();
-        for member in &group.members {
-            let path = found.path(member).with_context(|| "a name that is not one here")?;
-            files.push(json(&absolute(&path)?));
-        }
+        let files = group.members.iter().map(|it| Ok(json(&absolute(&found.path(it))?)));
+        let files = files.collect::<anyhow::Result<Vec<_>>>()?;
+        // Directories know it.
+        let size = group.size.unwrap_or_default();
         let (digest, files) = (hex(&group.digest.unwrap_or_default()), files.join(","));
         text +=
             &format!("\n{{\"file_len\":{size},\"file_hash\":\"{digest}\",\"files\":[{files}]}}");

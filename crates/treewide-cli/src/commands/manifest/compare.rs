@@ -185,7 +185,7 @@ impl SayArgs {
         let there = dir.map(|it| it.0);
         let more = |object: &mut Object| report::facts(object, report, limits, digest, there);
         let (text, counts) = (report::summary(report), report::counts(report));
-        let summary = Summary { path: list, outcome, text, counts, more: &more };
+        let summary = Summary { path: list, outcome, text, counts, evidence: None, more: &more };
         let named = dir.filter(|it| it.1).map(|it| it.0);
         findings.release(outcome == Outcome::CannotTell && is_all_gone(report));
         findings.close(&summary, (list, named))?;

@@ -241,7 +241,7 @@ impl WithArgs {
         };
         let (text, counts) = (report::summary(&made.report), report::counts(&made.report));
         let judged = if is_as_listed { outcome(&made.report) } else { Outcome::SomeFailed };
-        let summary = Summary { path, outcome: judged, text, counts, more: &more };
+        let summary = Summary { path, outcome: judged, text, counts, evidence: None, more: &more };
         // The manifest is made although the reader of these rows may be gone.
         let said = findings.close(&summary, operands);
         let console = &findings.sheet.console;

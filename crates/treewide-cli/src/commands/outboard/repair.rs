@@ -164,6 +164,13 @@ impl RepairArgs {
             ("unknown", totals.unknown.bytes),
             ("extra", totals.extra.bytes),
         ];
-        sheet.end(&Summary { path: &self.file, outcome, text, counts, more: &|_| {} })
+        sheet.end(&Summary {
+            path: &self.file,
+            outcome,
+            text,
+            counts,
+            evidence: None,
+            more: &|_| {},
+        })
     }
 }

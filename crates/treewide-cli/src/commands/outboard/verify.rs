@@ -133,7 +133,7 @@ impl VerifyArgs {
             object.string_or_null("digest", digest.as_deref());
         };
         let outcome = totals.outcome();
-        sheet.end(&Summary { path: &self.file, outcome, text, counts, more: &more })
+        sheet.end(&Summary { path: &self.file, outcome, text, counts, evidence: None, more: &more })
     }
 }
 

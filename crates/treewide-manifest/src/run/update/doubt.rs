@@ -9,27 +9,22 @@ use crate::run::verdict::{Finding, Verdict};
 use treewide_files::Stamp;
 
 impl Run<'_> {
-    /// The record of a path stays, without its key, because the path cannot be looked at.
+    /// The record of a path stays, without its key and the day on which it was read, because the path cannot be looked at.
     pub(super) fn keep(
         &mut self,
         mut record: Record,
         verdict: Verdict,
         judge: &mut Judge<'_>,
     ) -> Result<(), Error> {
-        if let What::File(FileRecord { facts, .. }) = &mut record.what {
-            match facts {
-                Some(facts) => facts.distrust(),
-                None => *facts = Some(Facts::of(0)),
-            }
-        }
         if let What::File(was) = &record.what {
             self.guard.found(&record.name, was, false);
         }
         judge.record(&record, verdict);
-        match &record.what {
-            What::Unknown(cause, _) => self.unmatched(&record, cause),
-            _ => self.write(&record),
+        if let What::Unknown(cause, _) = &record.what {
+            return self.unmatched(&record, cause);
         }
+        record.distrust();
+        self.write(&record)
     }
 
     /// Whether the new content of a doubtful file is accepted.

@@ -51,12 +51,15 @@ impl Run<'_> {
                 judge.report.uncovered += 1;
                 Ok(())
             }
-            Note::Gone(record, there) => {
+            Note::Gone(mut record, there) => {
                 if matches!(there, Ok(Some(there)) if there != record.kind()) {
                     judge.moves.lost(&record);
                 }
                 match judge.gone(record.clone(), there) {
-                    Some(Verdict::Unreadable(_)) => self.write(&record),
+                    Some(Verdict::Unreadable(_)) => {
+                        record.distrust();
+                        self.write(&record)
+                    }
                     Some(Verdict::NotCheckable(cause)) => self.unmatched(&record, &cause),
                     _ => {
                         self.guard.gone(&record);
