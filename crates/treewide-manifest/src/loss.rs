@@ -38,8 +38,6 @@ pub enum Loss {
     NoList,
     /// The manifest has a record of this path that would be lost. It is not known which file has this path, and why.
     Unmatched(PathBuf, String),
-    /// The manifest in this place has another digest of this file, nothing shows that someone wants the new content, and how that differs.
-    Doubt(PathBuf, String),
     /// There is a list in the place of a new one.
     There,
 }
@@ -51,7 +49,7 @@ impl Loss {
             Self::NoList | Self::There | Self::Mount(_) => None,
             Self::Nothing { .. } => Some("--max-removed 100%".into()),
             Self::Gone { most, .. } => Some(format!("--max-removed {most}")),
-            Self::Damage(_) | Self::Doubt(..) | Self::Unmatched(..) | Self::NoRecord => {
+            Self::Damage(_) | Self::Unmatched(..) | Self::NoRecord => {
                 Some("--accept-damage".into())
             }
         }
@@ -96,11 +94,6 @@ impl fmt::Display for Loss {
             Self::Unmatched(at, cause) => {
                 write!(f, "has a record of {}, which would be lost: {cause}", shown(at))
             }
-            Self::Doubt(at, detail) => write!(
-                f,
-                "has another digest of {}, and the new one may be that of rot: {detail}; `treewide update` keeps the old one",
-                shown(at)
-            ),
             Self::There => f.write_str(
                 "is there, and a snapshot never replaces a list; `treewide update --full --replace-rules` records everything anew",
             ),

@@ -198,3 +198,11 @@ fn names_are_those_that_the_shell_shows() {
         }
     }
 }
+
+#[test]
+fn list_of_another_directory_is_refused_before_a_file_is_read() {
+    let folder = tree();
+    folder.write("SHA256SUMS", folder.treewide("sum --algorithm sha256 --tag -r t").run().stdout);
+    let said = ["t/a: is not in the directory, nor is any other", "nothing was read or written"];
+    refuses(&folder, "", "", &said);
+}

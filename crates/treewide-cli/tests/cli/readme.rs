@@ -42,6 +42,41 @@ fn folder() -> Folder {
     folder
 }
 
+/// Where the program is found first.
+fn path() -> String {
+    let folder = Path::new(TREEWIDE).parent().unwrap().display();
+    format!("{folder}:{}", std::env::var("PATH").unwrap())
+}
+
+/// The session of docs/manifests.md: a folder is deleted by mistake, and its backup has rotted.
+#[test]
+fn session_of_manifests_prints_what_it_shows() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manifests.md");
+    let (Ok(page), Some(_)) = (fs::read_to_string(page), find_program("bash")) else {
+        return skip("the session of manifests", "this is not the repository, or there is no bash");
+    };
+    let folder = Folder::new();
+    for name in ["2024/italy/1", "2024/italy/2", "2024/italy/3", "2024/a", "2024/b", "2025/c", "d"]
+    {
+        folder.write(format!("photos/{name}.jpg"), format!("photo {}", &name[name.len() - 1..]));
+    }
+    folder.write("photos/README", "Mine alone");
+    let run = |command: &str| {
+        let script = format!("exec 2>&1\n{command}");
+        folder.program("bash").args(["-c", &script]).env("PATH", path()).run()
+    };
+    run("cp -a photos backup && echo -n phOto 2 > backup/2024/italy/2.jpg").succeeds_with("");
+    run("touch -r photos/2024/italy/2.jpg backup/2024/italy/2.jpg").succeeds_with("");
+    let shown = block(&page, "console").join("\n") + "\n";
+    for part in shown.split("$ ").skip(1) {
+        let (command, expected) = part.split_once('\n').unwrap();
+        let ended = run(command);
+        let (text, today) = (ended.text(), ended.text().split(" until ").nth(1));
+        let day = today.and_then(|it| it.get(..10)).unwrap_or("no day");
+        assert_eq!(text.replace(day, "2026-11-28"), expected, "{command}");
+    }
+}
+
 #[test]
 fn readme_has_commands_that_print_what_it_shows() {
     if find_program("bash").is_none() || find_program("tar").is_none() {
@@ -52,11 +87,7 @@ fn readme_has_commands_that_print_what_it_shows() {
         return skip("the commands of README.md", "this is not the repository");
     };
     let folder = folder();
-    let path = format!(
-        "{}:{}",
-        Path::new(TREEWIDE).parent().unwrap().display(),
-        std::env::var("PATH").unwrap()
-    );
+    let path = path();
     let run = |command: &str| {
         let script = format!("exec 2>&1; {command}");
         folder.program("bash").args(["-c", &script]).env("PATH", &path).run()

@@ -81,6 +81,9 @@ const UNITS: [i64; 6] = [1, 100, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000]
 /// Times that differ by less are the same: a floating-point number of seconds has steps of 238 ns.
 const ROUNDED: u64 = 1_000;
 
+/// File systems without time zones, such as FAT, show times by whole hours later or earlier when the clocks change.
+const HOUR: u64 = 3_600_000_000_000;
+
 impl Key {
     /// Names the stamps that moved, such as `ctime`, while mtime is as it was, or cut to a coarser unit. `None` if mtime moved as well:
     /// someone wrote to the file.
@@ -101,7 +104,11 @@ impl Key {
             (self.ctime != other.ctime, "ctime"),
             (differ(self.inode, other.inode), "inode"),
             (self.compares_device() && differ(self.device, other.device), "device"),
-            (self.mtime != other.mtime, "fraction of mtime"),
+            (self.mtime.abs_diff(other.mtime) >= HOUR, "mtime by whole hours"),
+            (
+                self.mtime != other.mtime && !is_shifted(self.mtime, other.mtime),
+                "fraction of mtime",
+            ),
         ];
         let moved = moved.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
         is_kept(self.mtime, other.mtime).then_some(moved)
@@ -125,7 +132,12 @@ impl Key {
 /// as floating-point numbers. No edit does: it moves mtime forward, by more than that.
 pub(crate) fn is_kept(was: i64, is: i64) -> bool {
     let cut = |unit: &i64| was.saturating_sub(was.rem_euclid(*unit));
-    UNITS.iter().any(|unit| is == cut(unit)) || is.abs_diff(was) < ROUNDED
+    UNITS.iter().any(|unit| is == cut(unit)) || is.abs_diff(was) < ROUNDED || is_shifted(was, is)
+}
+
+fn is_shifted(was: i64, is: i64) -> bool {
+    let by = is.abs_diff(was);
+    by > 0 && by < 24 * HOUR && by.is_multiple_of(HOUR)
 }
 
 #[cfg(test)]
@@ -168,10 +180,14 @@ mod tests {
             (13 * SECOND + 100_000_000, false),
             (14 * SECOND, false),
             (10 * SECOND, false),
+            (13 * SECOND + 123_456_788 - 3600 * SECOND, false),
+            (13 * SECOND + 123_456_789 + 30 * 3600 * SECOND, false),
         ] {
             let moved = was.moved(&file(mtime, 30));
             assert_eq!(moved, is_same.then(|| vec!["ctime", "fraction of mtime"]), "{mtime}");
         }
+        let moved = was.moved(&file(13 * SECOND + 123_456_789 - 3600 * SECOND, 30));
+        assert_eq!(moved, Some(vec!["ctime", "mtime by whole hours"]));
     }
 
     #[test]

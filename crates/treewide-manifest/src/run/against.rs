@@ -66,6 +66,14 @@ impl Against {
             let lines = lines.map_err(|error| Error::read(&list, error))?;
             reader.read(&list, lines)?;
         }
+        let first = reader.against.listed().keys().next().cloned();
+        let is_there = |name: &Vec<u8>| dir.join(name::path(name)).symlink_metadata().is_ok();
+        let is_none = reader.faults == 0 && !reader.against.listed().keys().any(is_there);
+        if let Some(first) = first.filter(|_| is_none) {
+            let cause = "is not in the directory, nor is any other listed file; names are relative to it, so name the one that the list \
+                         was made in";
+            reader.fault(&shown(&name::path(&first)), cause);
+        }
         if reader.faults > 0 {
             let lists = if number == 1 { "the list" } else { "a list" };
             (reader.say)(format!("{lists} cannot be relied on, so nothing was read or written"));

@@ -3,7 +3,7 @@
 //! The content of a file that comes back, is renamed, or is a copy is not new, although the file is. One record judges it: see
 //! [`Earlier::judge`].
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::format::manifest::Manifest;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, What};
@@ -29,6 +29,8 @@ pub(crate) struct Earlier {
     past: Option<Past>,
     has: Option<Table>,
     had: Option<Table>,
+    /// Why the past cannot be read.
+    failed: Option<String>,
 }
 
 /// A record of the manifest, or of its past.
@@ -57,7 +59,8 @@ impl Earlier {
 
     /// Damage of the past, if it was needed and is there.
     pub(crate) fn damage(&self) -> Option<String> {
-        self.past.as_ref().filter(|it| self.had.is_some() && it.is_there())?.said()
+        let past = self.past.as_ref().filter(|it| self.had.is_some() && it.is_there());
+        self.failed.clone().or_else(|| past?.said())
     }
 
     fn had(&mut self) -> Result<&Table, Error> {
@@ -65,7 +68,14 @@ impl Earlier {
             return Ok(self.had.get_or_insert_default());
         };
         let mut table = Table::default();
-        past.records(&mut |place, record| table.add(place, &record, true))?;
+        if let Err(error) = past.records(&mut |place, record| table.add(place, &record, true)) {
+            // A run that writes ends with that error; others do without the past.
+            let cause = match error.kind() {
+                ErrorKind::Read(cause) => cause.to_string(),
+                _ => error.to_string(),
+            };
+            (self.past, self.failed, table) = (None, Some(cause), Table::default());
+        }
         Ok(self.had.insert(table.sorted()))
     }
 

@@ -172,7 +172,6 @@ impl Moves {
         };
         self.same_letters(&mut pairs);
         self.same_content(&mut pairs);
-        self.same_numbers(&mut pairs);
         let Pairs { of_new, gone, mut findings } = pairs;
         for (new, told) in self.new.iter().zip(of_new) {
             let mut found = finding(&new.record, told.unwrap_or(Verdict::Added));
@@ -238,36 +237,6 @@ impl Moves {
         contents.remove(&empty);
         for (gone, new) in contents.values().filter(|(_, new)| !new.is_empty()) {
             self.pair(gone, new, pairs);
-        }
-    }
-
-    /// Files with the numbers, mtime and size of one that is gone, and other content: it rotted, and was renamed.
-    fn same_numbers(&self, pairs: &mut Pairs) {
-        let seen = |record: &Record| {
-            let facts = file(record)?.facts.as_ref()?;
-            Some((facts.bytes, *facts.seen()?))
-        };
-        let mut by_inode: HashMap<(u64, u64), usize> = HashMap::new();
-        for (at, record) in self.gone.iter().enumerate() {
-            if let (None, Some((bytes, key))) = (&pairs.gone[at], seen(record))
-                && let Some(inode) = key.inode
-            {
-                by_inode.insert((bytes, inode), at);
-            }
-        }
-        for (at, new) in self.new.iter().enumerate() {
-            if pairs.of_new[at].is_none()
-                && new.evidence.is_some()
-                && let Some((bytes, key)) = seen(&new.record)
-                && let Some(&gone) = key.inode.and_then(|inode| by_inode.get(&(bytes, inode)))
-                && let Some((_, was)) = seen(&self.gone[gone])
-                && let Some(moved) = was.moved_to(&key)
-                && !moved.contains(&"device")
-            {
-                pairs.gone[gone] = Some(Gone::Paired);
-                let from = Some(self.gone[gone].name.clone());
-                pairs.of_new[at] = Some(Verdict::Suspect { moved, from });
-            }
         }
     }
 

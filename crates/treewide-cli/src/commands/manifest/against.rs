@@ -63,9 +63,6 @@ pub(super) fn say(
         };
         console.say(&format!("{total}{unlisted}"));
     }
-    if !is_success && compared.ok == 0 && total.absent > 0 {
-        console.say("no listed file is as listed; names in the list are relative to the directory");
-    }
     if !is_success {
         let kept = match journal::is_left(list) {
             true => "; what was read is kept for that",

@@ -463,9 +463,10 @@ pub(crate) struct UpdateArgs {
     #[arg(long, help_heading = "Reading")]
     full: bool,
 
-    /// Continue although the index is damaged, so that rot looks like an edit
+    /// Continue although the index or the past is damaged, so that rot looks like an edit
     ///
-    /// Every file is read. The digest of each file whose content differs stays as it was, except with --accept-rot.
+    /// If it is the index, every file is read, and those with other content keep their digests, except with --accept-rot. Damaged parts of
+    /// the past are left out.
     #[arg(long, help_heading = "Verdict")]
     accept_damage: bool,
 

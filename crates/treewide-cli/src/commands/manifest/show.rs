@@ -151,7 +151,7 @@ fn total(manifest: &Manifest) -> anyhow::Result<()> {
                     let (runs, bytes) = (count(past.runs as u64, "run"), HumanBytes(bytes));
                     let _ = writeln!(text, "past: {runs} from {first} on, {bytes}");
                 }
-                for damage in &past.damage {
+                if let Some(damage) = &past.damage {
                     let _ = writeln!(text, "past: {damage}");
                 }
             }

@@ -1,10 +1,8 @@
 //! Decides in the end whether a new manifest loses anything, and completes it.
 
 use crate::error::Error;
-use crate::format::name;
 use crate::format::record::Type;
 use crate::keep::draft::{Draft, Totals};
-use crate::loss::Loss;
 use crate::run::against::Compared;
 use crate::run::judge::Judge;
 use crate::run::update::Run;
@@ -32,12 +30,6 @@ impl Run<'_> {
             {
                 moved.push((from.to_vec(), it.name.clone()));
             }
-        }
-        // Their new digests are written by now.
-        let doubt = findings.iter().find(|it| it.verdict.is_doubtful() && !self.accepts(&it.name));
-        if let Some((it, old)) = doubt.zip(self.guard.old).filter(|_| !self.update.accepts_damage) {
-            let loss = Loss::Doubt(name::path(&it.name), it.verdict.detail());
-            return Err(Error::refused(old.list().path(), loss));
         }
         for (from, to) in moved.iter().map(|(from, to)| (from, to)) {
             self.guard.moved(from, to);
