@@ -1,6 +1,5 @@
 //! The algorithms that digests are made by: one table, and one trait in front of the crates.
 
-mod dos2unix;
 mod xet;
 
 use blake2::digest::consts::{U20, U28, U32, U48};
@@ -128,7 +127,6 @@ algorithms! {
     BLAKE2S_224 "blake2s-224" "BLAKE2s-224" 28 ["BLAKE2S224"] false Some(plain::<blake2::Blake2s<U28>>);
     BLAKE2S_256 "blake2s-256" "BLAKE2s-256" 32 ["BLAKE2S" "BLAKE2S256"] false Some(plain::<blake2::Blake2s256>);
     CRC32 "crc32" "CRC-32" 4 [] true Some(crc32);
-    MD5_DOS2UNIX "md5-dos2unix" "DVC 2's MD5" 16 [] true Some(dos2unix::begin);
     XET "xet" "xetHash" 32 ["XET"] false Some(xet::begin);
     GIT_BLOB_SHA1 "git-blob-sha1" "git's SHA-1" 20 [] true Some(git_blob);
 }
@@ -242,7 +240,6 @@ mod tests {
             "508c5e8c327c14e2e1a72ba34eeb452f37458b209ed63a294d999b4c86675982",
         ),
         (Algorithm::CRC32, "352441c2"),
-        (Algorithm::MD5_DOS2UNIX, "900150983cd24fb0d6963f7d28e17f72"),
         (Algorithm::XET, "55b9df318a7c45f470d57b04d8ca79a15b0637ffe94b25041a58d00c3528afff"),
         (Algorithm::GIT_BLOB_SHA1, "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f"),
     ];
@@ -278,7 +275,7 @@ mod tests {
             assert_eq!(Algorithm::tagged(tag.as_bytes()), algorithm, "{tag}");
         }
         let without: Vec<_> = Algorithm::ALL.iter().filter(|it| it.tag().is_none()).collect();
-        let expected = [Algorithm::CRC32, Algorithm::MD5_DOS2UNIX, Algorithm::GIT_BLOB_SHA1];
+        let expected = [Algorithm::CRC32, Algorithm::GIT_BLOB_SHA1];
         assert_eq!(without, expected.iter().collect::<Vec<_>>());
     }
 }

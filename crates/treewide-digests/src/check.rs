@@ -36,9 +36,22 @@ pub use total::Total;
 use crate::list::Reading;
 use crate::store::Kind;
 use std::path::{Path, PathBuf};
-use treewide_files::Options;
 use treewide_files::check::refuse_stream;
 use treewide_files::digest::Extent;
+use treewide_files::{ErrorKind, HashAlone, Hashed, Options, Other};
+
+/// What may have no end is not read, by whatever algorithm.
+struct WithoutStreams;
+
+impl HashAlone for WithoutStreams {
+    fn hash_alone(&mut self, path: &Path, _: Extent) -> Option<Result<Hashed, ErrorKind>> {
+        refuse_stream(path)
+    }
+
+    fn read_alone(&mut self, path: &Path, _: &mut dyn Other) -> Option<Result<Hashed, ErrorKind>> {
+        refuse_stream(path)
+    }
+}
 
 /// How lists and stores are checked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,8 +75,7 @@ impl Check {
         paths: Vec<PathBuf>,
         options: &Options,
     ) -> Results<impl Iterator<Item = Ran> + use<>> {
-        let hash_alone = |path: &Path, _: Extent| refuse_stream(path);
-        self.results(options.run_with(Operands::new(self, paths), hash_alone))
+        self.results(options.run_with(Operands::new(self, paths), WithoutStreams))
     }
 
     /// The results of a run over [`Operands`].

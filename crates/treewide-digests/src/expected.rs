@@ -130,21 +130,51 @@ impl Expected {
         None
     }
 
+    /// Each digest that the file should have.
+    fn each(mut self) -> impl Iterator<Item = Self> {
+        let others = std::mem::take(&mut self.others);
+        std::iter::once(self).chain(others)
+    }
+
     /// The verdict on each digest that the file should have, from the result of a run.
     pub fn verdicts(
-        mut self,
+        self,
         result: Result<Hashed, ErrorKind>,
         ignore_missing: bool,
     ) -> Vec<(Self, Verdict)> {
-        let others = std::mem::take(&mut self.others);
-        let verdicts = others.into_iter().map(|it| {
-            let again = result.as_ref().map(Clone::clone).map_err(ErrorKind::again);
-            let verdict = it.verdict(again, ignore_missing);
+        let again = |_: &Self| result.as_ref().map(Clone::clone).map_err(ErrorKind::again);
+        let again: Vec<_> = self.others.iter().map(again).collect();
+        let results = std::iter::once(result).chain(again);
+        let each = self.each().zip(results).map(|(mut it, result)| {
+            let verdict = match result {
+                Ok(hashed) => {
+                    if it.is_blake3_alone() {
+                        Self::found(&mut it, Algorithm::BLAKE3, hashed.digest.clone().into_bytes());
+                    }
+                    it.settled(hashed.bytes)
+                }
+                Err(error)
+                    if ignore_missing && error.io_kind() == Some(io::ErrorKind::NotFound) =>
+                {
+                    Verdict::Missing
+                }
+                Err(error) => Verdict::Unreadable(error),
+            };
             (it, verdict)
         });
-        let verdicts: Vec<_> = verdicts.collect();
-        let verdict = self.verdict(result, ignore_missing);
-        std::iter::once((self, verdict)).chain(verdicts).collect()
+        each.collect()
+    }
+
+    /// The verdict on a file with this many bytes, with the digests that were found.
+    fn settled(&self, bytes: u64) -> Verdict {
+        let has_digest = self.found.iter().any(|(_, found)| self.is(found));
+        match has_digest && self.size.is_none_or(|it| it == bytes) {
+            true => Verdict::Ok { bytes },
+            false => {
+                let found = self.found.first().map(|(_, found)| found.clone());
+                Verdict::Failed { bytes, found: found.unwrap_or_default() }
+            }
+        }
     }
 
     /// The algorithms by which digests are to be found so that [`judge`](Self::judge) has a verdict. Empty if there can be none, as for a
@@ -160,29 +190,25 @@ impl Expected {
     }
 
     /// The verdict on each digest that the file should have, from digests of the file that were found by a [`Wanted`](crate::Wanted).
-    pub fn judge(mut self, bytes: u64, found: &[(Algorithm, Vec<u8>)]) -> Vec<(Self, Verdict)> {
-        let others = std::mem::take(&mut self.others);
-        let others = others.into_iter().flat_map(|it| it.judge(bytes, found));
-        let has_other_size = self.size.is_some_and(|it| it != bytes);
-        self.has_other_size = Some(has_other_size);
-        // A length alone, which is right: the digest is in another line.
-        if self.candidates.is_empty() && !has_other_size {
-            return others.collect();
-        }
-        for algorithm in self.of_its_length().collect::<Vec<_>>() {
-            self.found.extend(found.iter().find(|(it, _)| *it == algorithm).cloned());
-        }
-        let first = self.found.first().map(|it| it.1.clone());
-        let verdict = match first {
-            _ if has_other_size => Verdict::Failed { bytes, found: first.unwrap_or_default() },
-            None => Verdict::Unverified(format!(
-                "digest of {} bytes, which only `treewide check` compares",
-                self.digest.len()
-            )),
-            Some(_) if self.found.iter().any(|(_, it)| self.is(it)) => Verdict::Ok { bytes },
-            Some(found) => Verdict::Failed { bytes, found },
-        };
-        std::iter::once((self, verdict)).chain(others).collect()
+    pub fn judge(self, bytes: u64, found: &[(Algorithm, Vec<u8>)]) -> Vec<(Self, Verdict)> {
+        let each = self.each().filter_map(|mut it| {
+            let has_other_size = it.size.is_some_and(|size| size != bytes);
+            // A length alone, which is right: the digest is in another line.
+            if it.candidates.is_empty() && !has_other_size {
+                return None;
+            }
+            let of_it = |algorithm| found.iter().find(|(found, _)| *found == algorithm).cloned();
+            it.found = it.of_its_length().filter_map(of_it).collect();
+            let verdict = match it.found.is_empty() && !has_other_size {
+                true => Verdict::Unverified(format!(
+                    "digest of {} bytes, which only `treewide check` compares",
+                    it.digest.len()
+                )),
+                false => it.settled(bytes),
+            };
+            Some((it, verdict))
+        });
+        each.collect()
     }
 
     /// Finds the digests by all candidates in one reading, because the file is a stream.
@@ -220,39 +246,7 @@ impl Expected {
         &self.candidates
     }
 
-    /// The verdict on the file, from the result of a run. If it should have several digests, it must have all of them.
-    pub fn verdict(&self, result: Result<Hashed, ErrorKind>, ignore_missing: bool) -> Verdict {
-        let hashed = match result {
-            Ok(hashed) => hashed,
-            Err(error) if ignore_missing && error.io_kind() == Some(io::ErrorKind::NotFound) => {
-                return Verdict::Missing;
-            }
-            Err(error) => return Verdict::Unreadable(error),
-        };
-        let bytes = hashed.bytes;
-        if self.is_blake3_alone() {
-            let found = hashed.digest.into_bytes();
-            return match self.is(&found) {
-                true => Verdict::Ok { bytes },
-                false => Verdict::Failed { bytes, found },
-            };
-        }
-        let has_digest = self.found.iter().any(|(_, found)| self.is(found));
-        match has_digest && self.size.is_none_or(|it| it == bytes) {
-            true => self
-                .others
-                .iter()
-                .map(|it| it.verdict(Ok(hashed.clone()), false))
-                .find(|it| !matches!(it, Verdict::Ok { .. }))
-                .unwrap_or(Verdict::Ok { bytes }),
-            false => {
-                let found = self.found.first().map_or_else(Vec::new, |(_, found)| found.clone());
-                Verdict::Failed { bytes, found }
-            }
-        }
-    }
-
-    /// Why a file that [`verdict`](Self::verdict) found different is, if that can be said.
+    /// Why a file that is different is, if that can be said.
     pub fn cause(&self, bytes: u64) -> Option<String> {
         let cause = match self.size {
             Some(size) if size != bytes => Some(format!("{bytes} bytes instead of {size}")),

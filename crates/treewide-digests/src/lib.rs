@@ -14,9 +14,10 @@
 //! let files = ListedFiles::new(Lines::open(&path)?, List::new(&path, Reading::default()), false);
 //! for event in Options::new().run(files) {
 //!     let Event::File(file, result) = event else { continue };
-//!     let expected = file.about;
-//!     assert!(matches!(expected.verdict(result, false), Verdict::Ok { bytes: 3 }));
-//!     assert_eq!(expected.algorithm(), Some(Algorithm::SHA256));
+//!     for (expected, verdict) in file.about.verdicts(result, false) {
+//!         assert!(matches!(verdict, Verdict::Ok { bytes: 3 }));
+//!         assert_eq!(expected.algorithm(), Some(Algorithm::SHA256));
+//!     }
 //! }
 //! # std::fs::remove_dir_all(&dir).unwrap();
 //! # Ok::<(), std::io::Error>(())

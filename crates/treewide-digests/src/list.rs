@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 use title::Title;
 use treewide_files::Other;
-use treewide_files::check::{Forms, Line};
+use treewide_files::check::{self, Forms, Line};
 use treewide_files::digest::Extent;
 use treewide_files::list::{Entry, Fault, NameIs};
 
@@ -55,13 +55,10 @@ pub struct List {
     number: u64,
     /// Whether it has no grammar, which was said.
     is_unknown: bool,
-    /// Whether its end was looked at.
-    is_over: bool,
     /// Whether the list may end within the last line.
     may_end: bool,
     /// What was read.
     said: Vec<Said>,
-    ready: VecDeque<Said>,
     /// Whether an untagged digest was taken for one of the algorithm in the list's name.
     used_title: bool,
 }
@@ -83,10 +80,8 @@ impl List {
             held: Vec::new(),
             number: 0,
             is_unknown: false,
-            is_over: false,
             may_end: true,
             said: Vec::new(),
-            ready: VecDeque::new(),
             used_title: false,
         }
     }
@@ -226,8 +221,8 @@ impl List {
 
     /// A line by the grammar of the list.
     fn read(&mut self, line: &[u8]) -> Result<(), String> {
-        if line.contains(&0) {
-            return Err("a null character, which no text has".into());
+        if self.is_unknown {
+            return Ok(());
         }
         let line = match self.armor.line(line)? {
             Part::Line(line) => line,
@@ -240,6 +235,9 @@ impl List {
         let is_blank = line.trim_ascii().is_empty();
         if self.grammar.is_none() && !is_blank {
             self.recognise(line)?;
+        }
+        if line.contains(&0) {
+            return Err("a null character, which no text has".into());
         }
         let Some((grammar, reader)) = &mut self.grammar else {
             self.may_end = true;
@@ -269,7 +267,7 @@ impl List {
         let found = Grammar::of(&self.title, line).filter(|_| advice.is_none());
         let Some(grammar) = found else {
             let is_comment = GRAMMARS.iter().any(|it| it.is_comment(line)) && advice.is_none();
-            if self.is_unknown || is_comment && self.held.len() < MOST_HELD {
+            if is_comment && self.held.len() < MOST_HELD {
                 return self.text(line);
             }
             self.is_unknown = true;
@@ -294,7 +292,6 @@ impl List {
     fn text(&mut self, text: &[u8]) -> Result<(), String> {
         match &self.grammar {
             Some((_, reader)) => refuse_text(&**reader, text).map_or(Ok(()), |it| Err(it.into())),
-            None if self.is_unknown => Ok(()),
             None => {
                 self.held.push((self.number, text.into()));
                 Ok(())
@@ -302,11 +299,29 @@ impl List {
         }
     }
 
-    /// The list has ended.
-    fn end(&mut self) {
-        if std::mem::replace(&mut self.is_over, true) {
-            return;
+    /// Appends what was read to `found`.
+    fn pass(&mut self, found: &mut VecDeque<check::Said<Expected>>) {
+        let mut said = std::mem::take(&mut self.said);
+        found.extend(said.drain(..).map(|it| self.known(it?)));
+        self.said = said;
+    }
+}
+
+impl Forms for List {
+    type About = Expected;
+
+    fn line(&mut self, line: &[u8], found: &mut VecDeque<check::Said<Expected>>) {
+        if let Some(seek) = self.reading.b3sum {
+            return found.push_back(b3sum::line(line, seek));
         }
+        self.number += 1;
+        if let Err(cause) = self.read(line) {
+            self.said.push(Err(without_digest(b"", cause)));
+        }
+        self.pass(found);
+    }
+
+    fn end(&mut self, found: &mut VecDeque<check::Said<Expected>>) {
         let mut wrong = Vec::new();
         if let Some((_, reader)) = &mut self.grammar {
             wrong.extend(reader.end(&mut self.said).err());
@@ -315,29 +330,7 @@ impl List {
             wrong.push("the signature of the list has no end".into());
         }
         self.said.extend(wrong.into_iter().map(|it| Err(without_digest(b"", it))));
-    }
-}
-
-impl Forms for List {
-    type About = Expected;
-
-    fn line(&mut self, line: &[u8]) -> Result<Option<Line<Expected>>, Fault> {
-        if let Some(seek) = self.reading.b3sum {
-            return b3sum::line(line, seek).map(Some);
-        }
-        self.number += 1;
-        match self.read(line) {
-            Ok(()) => Ok(None),
-            Err(cause) => Err(without_digest(b"", cause)),
-        }
-    }
-
-    fn more(&mut self, is_over: bool) -> Option<Result<Line<Expected>, Fault>> {
-        if is_over {
-            self.end();
-        }
-        self.ready.extend(self.said.drain(..));
-        self.ready.pop_front().map(|it| self.known(it?))
+        self.pass(found);
     }
 
     fn may_end(&self) -> bool {

@@ -202,22 +202,6 @@ pub static KINDS: &[Kind] = &[
         },
     },
     Kind {
-        name: "dvc-2",
-        shown: "a cache of DVC 2",
-        advice: "to fetch it again, remove the file and run dvc fetch",
-        followed: "its lists of folders",
-        is: markers::is_dvc_2,
-        layout: Layout::Names {
-            objects: &[
-                (Algorithm::MD5, "+2/+30"),
-                (Algorithm::MD5_DOS2UNIX, "+2/+30"),
-                (Algorithm::MD5, "+2/+30.dir"),
-            ],
-            passed: &[("*.tmp", TEMPORARY), ("files/*", MARK), ("runs/*", MARK)],
-            references: Some(references::of_dvc),
-        },
-    },
-    Kind {
         name: "restic",
         shown: "a restic repository",
         advice: "the manual of restic says how to repair a repository",

@@ -9,6 +9,7 @@ use crate::list::{self, Entry, Fault, Lines, NameIs};
 use crate::name;
 use crate::options::Hashed;
 use crate::task::{Item, Kind, Other, Source, Task};
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,16 +79,12 @@ pub trait Forms {
     /// The thing that comes back with the result of hashing a file.
     type About: Send + 'static;
 
-    /// What a line says, without its end; `None` if nothing, or nothing yet.
-    ///
-    /// # Errors
-    /// If it cannot be used.
-    fn line(&mut self, line: &[u8]) -> Result<Option<Line<Self::About>>, Fault>;
+    /// Reads a line, without its end, and appends what it says.
+    fn line(&mut self, line: &[u8], found: &mut VecDeque<Said<Self::About>>);
 
-    /// Something more that the last line has said, or all lines together if the list `is_over`.
-    fn more(&mut self, is_over: bool) -> Option<Result<Line<Self::About>, Fault>> {
-        let _ = is_over;
-        None
+    /// The list is over: appends what all of its lines together say.
+    fn end(&mut self, found: &mut VecDeque<Said<Self::About>>) {
+        let _ = found;
     }
 
     /// Whether the list may end within the last line, if that has said nothing, as within a comment.
@@ -115,6 +112,9 @@ pub trait Forms {
         None
     }
 }
+
+/// A file that a line names, or why the line cannot be used.
+pub type Said<A> = Result<Line<A>, Fault>;
 
 /// A file that a line names, and its digest.
 #[derive(Debug)]
@@ -146,18 +146,29 @@ impl<A> Line<A> {
     }
 }
 
+/// The line that was read last.
+#[derive(Clone, Copy, Debug, Default)]
+struct At {
+    number: u64,
+    /// Whether it has no end, so that it may be cut off.
+    is_cut: bool,
+    had_return: bool,
+    ends_in_null: bool,
+}
+
 /// The files of a list, found line by line.
 pub struct ListedFiles<F: Forms> {
     forms: F,
     /// What names are relative to; empty for the current directory.
     folder: PathBuf,
     ignore_missing: bool,
-    lines: Lines,
-    /// The number of the line that was read last, and whether it has no end.
-    at: (u64, bool),
+    /// `None` after their end, or an error: then nothing more is read.
+    lines: Option<Lines>,
+    at: At,
+    /// What was read, and not yet returned.
+    found: VecDeque<Said<F::About>>,
     /// Bytes of the digest in the line before.
     previous_len: usize,
-    is_over: bool,
     /// What comes after the file that was returned last, which was looked at already.
     ahead: Option<Item<F::About, Note>>,
 }
@@ -175,10 +186,10 @@ impl<F: Forms> ListedFiles<F> {
             forms,
             folder: PathBuf::new(),
             ignore_missing,
-            lines,
-            at: (0, false),
+            lines: Some(lines),
+            at: At::default(),
+            found: VecDeque::new(),
             previous_len: 0,
-            is_over: false,
             ahead: None,
         }
     }
@@ -219,81 +230,79 @@ impl<F: Forms> ListedFiles<F> {
 }
 
 impl<F: Forms> ListedFiles<F> {
-    /// The work that a line asks for; `None` if nothing.
-    fn item(
-        &mut self,
-        parsed: Result<Option<Line<F::About>>, Fault>,
-    ) -> Option<Item<F::About, Note>> {
-        let (number, is_cut) = self.at;
-        let malformed = |cause, named| {
-            let line = Malformed { number, named, cause, is_cut };
-            Item::Note(Note::Malformed(line))
+    /// The work that something in the last line asks for.
+    fn item(&mut self, said: Said<F::About>) -> Item<F::About, Note> {
+        let At { number, is_cut, had_return, ends_in_null } = self.at;
+        let malformed = |cause: String, named| {
+            let cut = is_cut.then(|| CUT_OFF.to_owned());
+            let causes: Vec<_> = [Some(cause).filter(|it| !it.is_empty()), cut].into();
+            let cause = causes.into_iter().flatten().collect::<Vec<_>>().join("; ");
+            Item::Note(Note::Malformed(Malformed { number, named, cause, is_cut }))
         };
-        let with_cut = |cause| if is_cut { format!("{cause}; {CUT_OFF}") } else { cause };
-        Some(match parsed {
-            Ok(None) if is_cut && !self.forms.may_end() => malformed(CUT_OFF.into(), None),
-            Ok(None) => return None,
+        match said {
             // Half of a digest is a digest where it ends the line.
-            Ok(Some(Line { entry, has_free_length: true, .. }))
+            Ok(Line { entry, has_free_length: true, .. })
                 if is_cut && entry.digest.len() < self.previous_len =>
             {
                 let (len, before) = (entry.digest.len(), self.previous_len);
-                let cause = format!("digest of {len} bytes after one of {before}; {CUT_OFF}");
-                malformed(cause, Some(shown_path(&entry.name)))
+                let named = Some(shown_path(&entry.name));
+                malformed(format!("digest of {len} bytes after one of {before}"), named)
             }
-            Ok(Some(mut line)) => {
+            Ok(mut line) => {
                 let entry = &mut line.entry;
                 self.previous_len = entry.digest.len();
-                if self.lines.ends_in_null() {
+                if ends_in_null {
                     entry.name_is = NameIs::Exact;
                 }
                 // Windows has no such names.
-                if cfg!(unix) && self.lines.had_return() && entry.name_is == NameIs::Loose {
+                if cfg!(unix) && had_return && entry.name_is == NameIs::Loose {
                     entry.others.push([&entry.name[..], b"\r"].concat());
                 }
                 self.file(line, is_cut)
             }
-            Err(Fault::Digest { name, cause, .. }) if name.is_empty() => {
-                malformed(with_cut(cause), None)
-            }
-            Err(Fault::Digest { name, digest, cause }) => {
+            Err(Fault::Digest { name, digest, cause }) if !name.is_empty() => {
                 let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
                 Item::Note(Note::Settled { path, expected: digest, verdict })
             }
             // What is lost may have been the name of a file, and the names of more.
-            Err(Fault::Line(cause)) => malformed(with_cut(cause), None),
-        })
+            Err(Fault::Line(cause) | Fault::Digest { cause, .. }) => malformed(cause, None),
+        }
     }
 
+    /// Each round returns something, or takes a line that is left; after the last, there are none.
     fn next_item(&mut self) -> Option<Item<F::About, Note>> {
         loop {
-            // What all lines together say does not end in the last one.
-            self.at.1 &= !self.is_over;
-            if let Some(more) = self.forms.more(self.is_over) {
-                return self.item(more.map(Some));
+            if let Some(said) = self.found.pop_front() {
+                return Some(self.item(said));
             }
-            if self.is_over {
-                return None;
-            }
-            let parsed = match self.lines.next() {
+            let lines = self.lines.as_mut()?;
+            match lines.next() {
                 Ok(Some((number, line))) => {
-                    self.at.0 = number;
-                    self.forms.line(line)
+                    self.forms.line(line, &mut self.found);
+                    let is_cut = lines.is_endless() && !self.forms.is_whole();
+                    let (had_return, ends_in_null) = (lines.had_return(), lines.ends_in_null());
+                    self.at = At { number, is_cut, had_return, ends_in_null };
+                    if is_cut && self.found.is_empty() && !self.forms.may_end() {
+                        self.found.push_back(Err(Fault::Line(String::new())));
+                    }
                 }
                 Ok(None) => {
-                    self.is_over = true;
-                    continue;
+                    self.lines = None;
+                    // What all lines together say does not end in the last one.
+                    self.at.is_cut = false;
+                    self.forms.end(&mut self.found);
                 }
                 Err(error) => {
-                    self.is_over = true;
+                    self.lines = None;
                     return Some(Item::Note(Note::Unreadable(error)));
                 }
-            };
-            self.at.1 = self.lines.is_endless() && !self.forms.is_whole();
-            if let Some(item) = self.item(parsed) {
-                return Some(item);
             }
         }
+    }
+
+    /// Whether the next item may be long in coming.
+    fn is_stream(&self) -> bool {
+        self.found.is_empty() && self.lines.as_ref().is_some_and(Lines::may_wait)
     }
 }
 
@@ -306,7 +315,7 @@ impl<F: Forms> Source for ListedFiles<F> {
         // The next lines may be about the same file.
         while let Item::File(task) = &mut item
             && F::bytes(&task.about) < MOST_JOINED
-            && !self.lines.may_wait()
+            && !self.is_stream()
             && let Some(next) = self.next_item()
         {
             let Item::File(Task { path, kind, extent, about }) = next else {
@@ -326,7 +335,7 @@ impl<F: Forms> Source for ListedFiles<F> {
     }
 
     fn may_wait(&self) -> bool {
-        self.ahead.is_none() && self.lines.may_wait()
+        self.ahead.is_none() && self.is_stream()
     }
 
     fn bytes(item: &Item<F::About, Note>) -> usize {

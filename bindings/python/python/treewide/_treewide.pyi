@@ -464,8 +464,8 @@ def digests(
 ) -> dict[str, bytes]:
     """Return the digests of a file by several algorithms, by their names, from one reading.
 
-    `digests("a.iso", ["blake3", "sha256"])`. The names are those of `treewide sum --algorithm`, `crc32`,
-    `git-blob-sha1` and `md5-dos2unix`. With `threads=2` or more, BLAKE3 is found at the same time as the
+    `digests("a.iso", ["blake3", "sha256"])`. The names are those of `treewide sum --algorithm`, `crc32`
+    and `git-blob-sha1`. With `threads=2` or more, BLAKE3 is found at the same time as the
     others; the others are found one after the other. `progress` is that of `hash_file`.
 
     Not to be confused with the class `Digests`, a sequence that `hash_many` returns; nor with

@@ -180,9 +180,8 @@ impl CheckArgs {
         let progress = Rc::clone(&sheet.progress);
         let input = Input::new(&self.read, &self.mode, &progress)?;
         paths.iter().for_each(|list| say_if_cut(&sheet.console, list));
-        let (named, length, first) = (paths.clone(), self.length, paths[0].clone());
-        progress.show(move || total_len(&named, length));
-        let check = self.how();
+        let (named, check, first) = (paths.clone(), self.how(), paths[0].clone());
+        progress.show(move || total_len(&named, check.reading));
         let open = || Ok(Lines::new(input.stdin.claim("a list")?, true)?);
         let operands = Counted(Operands::new(check, paths).stdin(open), &progress);
         let (malformed, hidden, clues) = (0, 0, Clues::default());

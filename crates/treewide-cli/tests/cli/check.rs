@@ -95,7 +95,7 @@ fn nothing_verified_is_a_failure() {
     for (list, flags, message) in [
         ("none", "", "none: no file was verified: there is no checksum line in it"),
         ("blank", "", "blank: no file was verified: there is no checksum line in it"),
-        ("prose", "", "prose: no file was verified: no line in it can be checked"),
+        ("prose", "", "prose:1: not a list of a form that is known: "),
         ("gone", "--ignore-missing", "gone: no file was verified: all that are listed are missing"),
         ("/dev/null", "", "/dev/null: no file was verified"),
     ] {
@@ -453,7 +453,7 @@ fn a_file_that_is_no_list_does_not_flood_the_terminal() {
         (0..1_000_000u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect::<Vec<_>>(),
     );
     let ended = folder.treewide("check image").run();
-    ended.fails(3, &["image:1: ", "image: no file was verified"]);
+    ended.fails(3, &["image:1: "]);
     assert!(ended.stderr.lines().count() < 10);
     assert!(ended.stderr.len() < 2000);
 }

@@ -58,9 +58,6 @@ mod refused;
 #[cfg(target_os = "linux")]
 mod replaced;
 mod stores;
-mod stores_damaged;
-mod stores_odd;
-mod stores_records;
 mod support;
 mod tensors;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,8 @@
 //! The operands of a check: the files that lists name and the objects of stores, one list or store after the other.
 
 use super::Check;
+use super::finding::{Finding, Status};
+use super::wording::count;
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;
 use crate::list::List;
@@ -10,7 +12,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use treewide_files::check::{self, Forms, ListedFiles, Verdict};
 use treewide_files::list::Lines;
-use treewide_files::{self as files, Error, ErrorKind, Item, Other, Source, Whole};
+use treewide_files::name::shown;
+use treewide_files::{self as files, ErrorKind, Item, Other, Source, Whole};
 
 /// The events of a run over [`Operands`].
 pub type Ran = files::Event<Expected, Note>;
@@ -31,12 +34,8 @@ pub(super) enum Said {
     Object(Object),
     /// The end of that store.
     StoreEnd,
-    /// A directory that is not a store, and why.
-    NoStore(PathBuf, String),
-    /// A place that may be a store or hold one, and cannot be looked at.
-    Hidden(Error),
-    /// Links below a directory that may lead to stores, and were not followed.
-    Links(PathBuf, Vec<PathBuf>),
+    /// A directory that is not a store, may be one or hold one and cannot be looked at, or has links that were not followed.
+    Place(Finding),
 }
 
 /// The knowledge of a list as a whole.
@@ -125,8 +124,19 @@ impl Source for Operands<'_> {
                         self.objects = Some(store.objects());
                         Said::Store(store)
                     }
-                    Place::Hidden(error) => Said::Hidden(error),
-                    Place::Links(links) => Said::Links(self.dir.clone(), links),
+                    Place::Hidden(error) => {
+                        let (path, cause) = error.into_parts();
+                        place(path, Status::Unreadable, cause.to_string())
+                    }
+                    Place::Links(links) => {
+                        let cause = format!(
+                            "{} to directories {} not followed, such as {}",
+                            count(links.len() as u64, "link"),
+                            if links.len() == 1 { "was" } else { "were" },
+                            shown(&links[0])
+                        );
+                        place(self.dir.clone(), Status::Skipped, cause)
+                    }
                 }));
             }
             let Some((path, list)) = &mut self.list else {
@@ -139,7 +149,7 @@ impl Source for Operands<'_> {
                     self.dir.clone_from(&path);
                     if self.stores.iter().all(|it| matches!(it, Place::Links(_))) {
                         let why = no_store(&path, kind, recursive);
-                        return Some(note(Said::NoStore(path, why)));
+                        return Some(note(place(path, Status::Unverified, why)));
                     }
                     continue;
                 }
@@ -208,6 +218,10 @@ fn note(said: Said) -> Item<Expected, Note> {
     Item::Note(Note(said))
 }
 
+fn place(path: PathBuf, status: Status, why: String) -> Said {
+    Said::Place(Finding::unread(path, status, why, None))
+}
+
 fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
@@ -225,10 +239,7 @@ fn no_store(path: &Path, kind: Option<&Kind>, recursive: bool) -> String {
     // Programs of Hugging Face print `models--a--b/snapshots/REVISION`.
     let is_repository = |it: &&Path| it.join("blobs").is_dir() && it.join("snapshots").is_dir();
     if let Some(whole) = path.ancestors().skip(1).take(2).find(is_repository) {
-        return format!(
-            "a part of a repository of Hugging Face; check {}",
-            treewide_files::name::shown(whole)
-        );
+        return format!("a part of a repository of Hugging Face; check {}", shown(whole));
     }
     match kind {
         Some(kind) => format!("not {}", kind.shown),

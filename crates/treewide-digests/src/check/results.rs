@@ -6,7 +6,6 @@ use super::finding::{Counts, Finding, Status};
 use super::operands::{Learnt, Note, Ran, Said};
 use super::stores::StoreTally;
 use super::total::Total;
-use super::wording::count;
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;
 use crate::store::{Object, Store};
@@ -53,13 +52,11 @@ pub struct ListEnd {
 }
 
 impl ListEnd {
-    /// Why nothing was verified by a list that was read to its end. `None` if something was.
+    /// Why nothing was verified by a list that was read to its end. `None` if something was, or if a line is not understood, which was said.
     pub fn nothing_verified(&self) -> Option<&'static str> {
-        let is_nothing = self.end.is_ok() && self.counts.checked() == 0;
+        let is_nothing = self.is_nothing() && self.counts.malformed == 0;
         is_nothing.then_some(if self.counts.of(Status::Missing) > 0 {
             "no file was verified: all that are listed are missing"
-        } else if self.counts.malformed > 0 {
-            "no file was verified: no line in it can be checked"
         } else {
             "no file was verified: there is no checksum line in it"
         })
@@ -77,8 +74,12 @@ impl ListEnd {
         by_name.into_iter().chain(signed).collect()
     }
 
+    fn is_nothing(&self) -> bool {
+        self.end.is_ok() && self.counts.checked() == 0
+    }
+
     fn is_bad(&self) -> bool {
-        self.is_cut || self.end.is_err() || self.nothing_verified().is_some()
+        self.is_cut || self.end.is_err() || self.is_nothing()
     }
 }
 
@@ -180,19 +181,9 @@ impl<R> Results<R> {
                     self.total.add_store(&store);
                     Event::StoreEnd(store)
                 }
-                Said::NoStore(path, why) => self.place(path, Status::Unverified, why),
-                Said::Links(path, links) => {
-                    let first = shown(&links[0]);
-                    let cause = format!(
-                        "{} to directories {} not followed, such as {first}",
-                        count(links.len() as u64, "link"),
-                        if links.len() == 1 { "was" } else { "were" }
-                    );
-                    self.place(path, Status::Skipped, cause)
-                }
-                Said::Hidden(error) => {
-                    let (path, cause) = error.into_parts();
-                    self.place(path, Status::Unreadable, cause.to_string())
+                Said::Place(finding) => {
+                    self.total.add_place(finding.status);
+                    Event::Place(finding)
                 }
             },
             Ran::Pause => Event::Pause,
@@ -302,10 +293,5 @@ impl<R> Results<R> {
         store.add_unread(status, is_place);
         let finding = Finding::unread(path, status, cause, Some(store.store.kind));
         self.ready.push_back(Event::Finding(finding));
-    }
-
-    fn place(&mut self, path: PathBuf, status: Status, cause: String) -> Event {
-        self.total.add_place(status);
-        Event::Place(Finding::unread(path, status, cause, None))
     }
 }

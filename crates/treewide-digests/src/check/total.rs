@@ -8,7 +8,7 @@ use crate::algorithm::Algorithm;
 use std::fmt;
 
 /// The counts of all lists and stores.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Total {
     check: Check,
     /// Counts of all lists.
@@ -32,18 +32,7 @@ pub struct Total {
 
 impl Total {
     pub(super) fn new(check: Check) -> Self {
-        Self {
-            check,
-            lines: Counts::default(),
-            absent: 0,
-            has_lines: false,
-            bad_lists: 0,
-            lists: 0,
-            in_stores: Counts::default(),
-            stores: 0,
-            undetermined_stores: 0,
-            algorithms: Vec::new(),
-        }
+        Self { check, ..Self::default() }
     }
 
     pub(super) fn add(&mut self, list: &Counts, is_bad: bool) {

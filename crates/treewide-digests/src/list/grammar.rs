@@ -80,88 +80,82 @@ impl Debug for Grammar {
     }
 }
 
+const fn grammar(
+    form: &'static str,
+    comment: &'static [u8],
+    is: fn(&Title, &[u8]) -> bool,
+    begin: fn(&Title) -> Box<dyn Reader>,
+) -> Grammar {
+    Grammar { form, comment, is, begin }
+}
+
 /// All grammars. The first that fits is taken.
 pub(crate) static GRAMMARS: &[Grammar] = &[
-    Grammar {
-        form: "FILE,sha256=BASE64,LENGTH",
-        is: |title, _| title.is("RECORD"),
-        comment: b"",
-        begin: |title| Box::new(Record::of(title)),
-    },
-    Grammar {
-        form: "FILE CRC32",
-        is: |title, _| title.has_suffix(".sfv"),
-        comment: b";",
-        begin: |_| Box::new(Sfv),
-    },
-    Grammar {
-        form: "DIGEST  data/FILE",
-        is: |title, _| title.bag.is_some(),
-        comment: b"",
-        begin: |_| Box::new(Bag),
-    },
-    Grammar {
-        form: "Key: value",
-        is: |title, line| Deb822::is(title, line),
-        comment: b"",
-        begin: |title| Box::new(Deb822::of(title)),
-    },
-    Grammar {
-        form: "LENGTH,DIGEST,FILE",
-        is: |_, line| line.starts_with(b"%%%% HASHDEEP-"),
-        comment: b"##",
-        begin: |_| Box::<Hashdeep>::default(),
-    },
-    Grammar {
-        form: "\"Algorithm\",\"Hash\",\"Path\"",
-        is: |_, line| line.starts_with(b"#TYPE ") || Csv::is_header(line),
-        comment: b"",
-        begin: |_| Box::<Csv>::default(),
-    },
-    Grammar {
-        form: "JSON",
-        is: |title, line| {
+    grammar(
+        "FILE,sha256=BASE64,LENGTH",
+        b"",
+        |title, _| title.is("RECORD"),
+        |title| Box::new(Record::of(title)),
+    ),
+    grammar("FILE CRC32", b";", |title, _| title.has_suffix(".sfv"), |_| Box::new(Sfv)),
+    grammar("DIGEST  data/FILE", b"", |title, _| title.bag.is_some(), |_| Box::new(Bag)),
+    grammar(
+        "Key: value",
+        b"",
+        |title, line| Deb822::is(title, line),
+        |title| Box::new(Deb822::of(title)),
+    ),
+    grammar(
+        "LENGTH,DIGEST,FILE",
+        b"##",
+        |_, line| line.starts_with(b"%%%% HASHDEEP-"),
+        |_| Box::<Hashdeep>::default(),
+    ),
+    grammar(
+        "\"Algorithm\",\"Hash\",\"Path\"",
+        b"",
+        |_, line| line.starts_with(b"#TYPE ") || Csv::is_header(line),
+        |_| Box::<Csv>::default(),
+    ),
+    grammar(
+        "JSON",
+        b"",
+        |title, line| {
             json::is_of_cargo(title) || matches!(line.trim_ascii_start(), [b'{' | b'[', ..])
         },
-        comment: b"",
-        begin: |title| Box::new(Json::of(title)),
-    },
-    Grammar {
-        form: "ALGORITHM hash of FILE:",
-        is: |_, line| Certutil::is(line),
-        comment: b"",
-        begin: |_| Box::<Certutil>::default(),
-    },
-    Grammar {
-        form: "ALGORITHM (FILE) = DIGEST",
-        is: |_, line| Tagged::is(line),
-        comment: b"#",
-        begin: |_| Box::<Tagged>::default(),
-    },
-    Grammar {
-        form: "DIGEST",
-        is: |title, line| title.subject.is_some() && title.is_digest(line.trim_ascii()),
-        comment: b"#",
-        begin: |title| Box::new(Bare::of(title)),
-    },
-    Grammar {
-        form: "DIGEST  FILE",
-        is: |title, line| Plain::of(title, line).is_some_and(|it| !it.is_reversed),
-        comment: b"#",
-        begin: |title| Box::new(Plain { title: title.clone(), is_reversed: false }),
-    },
-    Grammar {
-        form: "DIGEST FILE",
-        is: |title, line| Plain::of(title, line).is_some_and(|it| it.is_reversed),
-        comment: b"#",
-        begin: |title| Box::new(Plain { title: title.clone(), is_reversed: true }),
-    },
-    Grammar {
-        form: "FILE: DIGEST in groups",
-        is: |_, line| Gpg::is(line),
-        comment: b"",
-        begin: |_| Box::<Gpg>::default(),
-    },
+        |title| Box::new(Json::of(title)),
+    ),
+    grammar(
+        "ALGORITHM hash of FILE:",
+        b"",
+        |_, line| Certutil::is(line),
+        |_| Box::<Certutil>::default(),
+    ),
+    grammar(
+        "ALGORITHM (FILE) = DIGEST",
+        b"#",
+        |_, line| Tagged::is(line),
+        |_| Box::<Tagged>::default(),
+    ),
+    grammar(
+        "DIGEST",
+        b"#",
+        |title, line| title.subject.is_some() && title.is_digest(line.trim_ascii()),
+        |title| Box::new(Bare::of(title)),
+    ),
+    grammar(
+        "DIGEST  FILE",
+        b"#",
+        |title, line| Plain::of(title, line).is_some_and(|it| !it.is_reversed),
+        |title| Box::new(Plain { title: title.clone(), is_reversed: false }),
+    ),
+    grammar(
+        "DIGEST FILE",
+        b"#",
+        |title, line| Plain::of(title, line).is_some_and(|it| it.is_reversed),
+        |title| Box::new(Plain { title: title.clone(), is_reversed: true }),
+    ),
+    grammar("FILE: DIGEST in groups", b"", |_, line| Gpg::is(line), |_| Box::<Gpg>::default()),
 ];
 
 impl Grammar {
@@ -237,6 +231,9 @@ pub(crate) fn advice(title: &Title, line: &[u8]) -> Option<String> {
             uses("pip install --require-hashes")
         }
         [b'<', ..] => "XML is not read".into(),
+        _ if COMPRESSED.iter().any(|it| line.starts_with(it)) => {
+            "compressed; decompress it, and pipe its text here".into()
+        }
         _ if line.starts_with(b"#mtree") => {
             "not a list that is read; mtree -f uses it, or pacman -Qkk".into()
         }
@@ -251,6 +248,10 @@ pub(crate) fn advice(title: &Title, line: &[u8]) -> Option<String> {
         _ => return None,
     })
 }
+
+/// The first bytes of files of gzip, xz, zstd, lz4 and bzip2.
+const COMPRESSED: &[&[u8]] =
+    &[b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"BZh"];
 
 /// Names of files that look like lists, and the commands that use their digests.
 const LOCKS: &[(&str, &str)] = &[

@@ -8,6 +8,8 @@
 //! | `{"NAME": "DIGEST"}` | |
 //! | `.cargo-checksum.json`, with `files` of that shape | `cargo vendor` |
 //! | `repodata.json`, with `packages` that are named by their keys | conda |
+//!
+//! The last two have no other keys. In the others there may be any that have no entry in them.
 
 use super::digits;
 use super::grammar::{Parts, Reader, Said, quoted, without_digest};
@@ -24,6 +26,9 @@ const NAMES: &[&str] = &["path", "name", "file", "filename", "key", "Path"];
 /// Keys of a digest, or of an object with digests by their algorithms. Next to them, the names of algorithms are keys of digests.
 const DIGESTS: &[&str] = &["digest", "hash", "checksum", "integrity", "Hash", "digests", "hashes"];
 const SIZES: &[&str] = &["size", "bytes", "filesize"];
+/// Keys of `repodata.json`.
+const REPODATA: &[&str] =
+    &["info", "packages", "packages.conda", "removed", "repodata_version", "signatures"];
 
 #[derive(Debug)]
 pub(crate) struct Json {
@@ -45,7 +50,10 @@ impl Json {
     }
 
     fn document(&self, text: &[u8], said: &mut Vec<Said>) -> Result<(), String> {
-        let document = serde_json::from_slice(text).map_err(|it| format!("not JSON: {it}"))?;
+        let document = serde_json::from_slice(text).map_err(|it| match it.is_eof() {
+            true => format!("the JSON is cut off: {it}"),
+            false => format!("not JSON: {it}"),
+        })?;
         if has_twice(text, &document) {
             return Err(
                 "JSON with a key that is there twice, so that one of the two is lost".into()
@@ -63,7 +71,14 @@ impl Json {
     fn object(&self, object: &Map<String, Value>, said: &mut Vec<Said>) -> Result<(), String> {
         let named = |key: &str| object.get(key).and_then(Value::as_object);
         let below = |name: &str| below(self.title.folder(), name.as_bytes());
+        let knows = |keys: &[&str]| match object.keys().find(|it| !keys.contains(&&it[..])) {
+            Some(key) => {
+                Err(format!("JSON with a key that is not known: {}", quoted(key.as_bytes())))
+            }
+            None => Ok(()),
+        };
         if is_of_cargo(&self.title) {
+            knows(&["files", "package"])?;
             let files = named("files").ok_or("no list of files")?;
             let of =
                 |(name, digest): (&String, &Value)| digest_of(&below(name), "sha256", digest, None);
@@ -71,6 +86,7 @@ impl Json {
             return Ok(());
         }
         if self.title.is_or_ends_in("repodata.json") || object.contains_key("repodata_version") {
+            knows(REPODATA)?;
             let mut all =
                 [named("packages"), named("packages.conda")].into_iter().flatten().flatten();
             return all.try_for_each(|(name, it)| entry(Some(&below(name)), it, said));
@@ -214,7 +230,9 @@ impl Reader for Json {
         self.is_too_long |= self.text.len() + line.len() >= MAX_LINE as usize;
         match self.is_too_long {
             true => self.text.clear(),
-            false => self.text.extend([line, b"\n"].concat()),
+            // Without a line end after the last, which then looks cut off where it is not.
+            false if self.text.is_empty() => self.text.extend(line),
+            false => self.text.extend([b"\n", line].concat()),
         }
         Ok(())
     }

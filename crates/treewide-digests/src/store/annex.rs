@@ -49,20 +49,9 @@ fn key(name: &str) -> Result<Key<'_>, Said> {
             _ => {}
         }
     }
-    let known = |name: &str| match name {
-        "BLAKE2B160" | "BLAKE2B224" | "BLAKE2B256" | "BLAKE2B384" | "BLAKE2B512" => {
-            Algorithm::tagged(name.as_bytes())
-        }
-        "BLAKE2S160" | "BLAKE2S224" | "BLAKE2S256" => Algorithm::tagged(name.as_bytes()),
-        "SHA256" | "SHA512" | "SHA384" | "SHA224" | "SHA1" | "MD5" => {
-            Algorithm::tagged(name.as_bytes())
-        }
-        "SHA3_224" | "SHA3_256" | "SHA3_384" | "SHA3_512" => Algorithm::tagged(name.as_bytes()),
-        _ => None,
-    };
     // With an extension of the file after the digest.
-    let with_extension = backend.strip_suffix('E').and_then(known);
-    let algorithm = known(backend).or(with_extension);
+    let with_extension = backend.strip_suffix('E').and_then(|it| Algorithm::tagged(it.as_bytes()));
+    let algorithm = Algorithm::tagged(backend.as_bytes()).or(with_extension);
     let algorithm = algorithm.ok_or_else(|| match backend {
         "WORM" | "URL" => without(format!("{backend} keys have no digest")),
         _ => without(format!("{backend} is not supported")),

@@ -3,95 +3,87 @@
 use super::object::{Object, Said, below, object, outside};
 use crate::list::title::{Bag, Title};
 use crate::list::{List, Reading};
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use treewide_files::check::{ListedFiles, Note, Verdict};
 use treewide_files::list::Lines;
 use treewide_files::name::shown;
 use treewide_files::walk::Found;
 use treewide_files::{Error, ErrorKind, Item, Source};
 
-/// A manifest, and the files that it lists.
-type Listed = (PathBuf, HashSet<PathBuf>);
-
-pub(super) fn objects(root: PathBuf) -> Box<dyn Iterator<Item = Object>> {
-    let one = |object| Box::new(std::iter::once(object));
-    if Bag::at(&root).is_none() {
+pub(super) fn objects(root: &Path) -> Vec<Object> {
+    if Bag::at(root).is_none() {
         let cause = "there is no version of BagIt in it that this program knows";
-        return one(Object::Unverified(root.join("bagit.txt"), cause.into()));
+        return vec![Object::Unverified(root.join("bagit.txt"), cause.into())];
     }
-    let (manifests, base) = match (manifests(&root), root.canonicalize()) {
+    let (manifests, base) = match (manifests(root), root.canonicalize()) {
         (Ok(manifests), Ok(base)) => (manifests, base),
         (Err(error), _) | (_, Err(error)) => {
-            return one(Object::Unreadable(Error::new(root, ErrorKind::read(error))));
+            return vec![Object::Unreadable(Error::new(root, ErrorKind::read(error)))];
         }
     };
-    // Of each manifest of the payload; every one of them must list all of it.
-    let listed: Arc<Mutex<Vec<Listed>>> = Arc::default();
-    let seen = Arc::clone(&listed);
     let data = root.join("data").canonicalize();
     // The folder itself may be a link. No file below it may lead out of it.
     let bases: Vec<_> = [Ok(base), data].into_iter().flatten().collect();
-    let files = manifests.into_iter().flat_map(move |manifest| {
-        let is_payload =
-            !manifest.file_name().is_some_and(|it| it.to_string_lossy().starts_with("tag"));
-        let mut names = HashSet::new();
-        let wrong = match outside(&bases, &manifest) {
-            None if !manifest.is_file() => {
-                Some(Object::Unverified(manifest.clone(), "not a regular file".into()))
-            }
-            None if Title::of(&manifest).algorithm.is_none() => {
-                let cause = "its name says no algorithm that is supported";
-                Some(Object::Unverified(manifest.clone(), cause.into()))
-            }
-            wrong => wrong,
-        };
-        if let Some(wrong) = wrong {
-            return VecDeque::from([wrong]);
-        }
-        let lines = match Lines::open(&manifest) {
-            Ok(lines) => lines,
-            Err(error) => {
-                let error = Error::new(&manifest, ErrorKind::open(error));
-                return [Object::Unreadable(error)].into();
+    // The manifests of the payload, and what they list. Every one of them must list all of it.
+    let (mut objects, mut listed) = (Vec::new(), Vec::new());
+    for manifest in manifests {
+        let mut files = match open(&manifest, &bases) {
+            Ok(files) => files,
+            Err(wrong) => {
+                objects.push(wrong);
+                continue;
             }
         };
-        let forms = List::new(&manifest, Reading::default());
-        let mut files = ListedFiles::new(lines, forms, false);
-        let mut is_whole = true;
-        let objects = std::iter::from_fn(|| files.next()).map(|item| {
+        let (mut names, mut is_whole) = (HashSet::new(), true);
+        while let Some(item) = files.next() {
             match &item {
                 Item::File(task) => drop(names.insert(task.path.clone())),
                 Item::Note(_) => is_whole = false,
             }
-            listed_object(&manifest, item, &bases)
-        });
-        let objects = objects.collect();
-        // Of one that was not read to its end, it is not known what it does not list.
-        if is_payload && is_whole {
-            seen.lock().unwrap_or_else(PoisonError::into_inner).push((manifest, names));
+            objects.push(listed_object(&manifest, item, &bases));
         }
-        objects
-    });
-    let payload = std::iter::once_with(move || below(&root, "data")).flatten();
-    Box::new(files.chain(payload.filter_map(move |(entry, _)| {
-        let path = match &entry {
+        let name = manifest.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // Of one that was not read to its end, it is not known what it does not list.
+        if !name.starts_with("tag") && is_whole {
+            listed.push((name, names));
+        }
+    }
+    for (entry, _) in below(root, "data") {
+        let path = match entry {
             Found::File { path, .. } | Found::Special { path, .. } | Found::Link(path) => path,
-            _ => return object(entry, Said::Passed(""), |_| false),
-        };
-        let listed = listed.lock().unwrap_or_else(PoisonError::into_inner);
-        let cause = match listed.iter().find(|(_, names)| !names.contains(path)) {
-            Some((manifest, _)) => {
-                let name = manifest.file_name().map_or(manifest.as_path(), Path::new);
-                format!("is not listed in {}", shown(name))
+            other => {
+                objects.extend(object(other, Said::Passed(""), |_| false));
+                continue;
             }
-            None if listed.is_empty() => "no manifest of the payload was read".into(),
-            None => return None,
         };
-        Some(Object::Wrong(path.clone(), cause))
-    })))
+        let cause = match listed.iter().find(|(_, names)| !names.contains(&path)) {
+            Some((manifest, _)) => format!("is not listed in {}", shown(Path::new(manifest))),
+            None if listed.is_empty() => "no manifest of the payload was read".into(),
+            None => continue,
+        };
+        objects.push(Object::Wrong(path, cause));
+    }
+    objects
+}
+
+/// The files that a manifest lists.
+fn open(manifest: &Path, bases: &[PathBuf]) -> Result<ListedFiles<List>, Object> {
+    let unverified = |cause: &str| Object::Unverified(manifest.to_owned(), cause.into());
+    match outside(bases, manifest) {
+        Some(wrong) => Err(wrong),
+        None if !manifest.is_file() => Err(unverified("not a regular file")),
+        None if Title::of(manifest).algorithm.is_none() => {
+            Err(unverified("its name says no algorithm that is supported"))
+        }
+        None => match Lines::open(manifest) {
+            Ok(lines) => {
+                Ok(ListedFiles::new(lines, List::new(manifest, Reading::default()), false))
+            }
+            Err(error) => Err(Object::Unreadable(Error::new(manifest, ErrorKind::open(error)))),
+        },
+    }
 }
 
 fn manifests(root: &Path) -> std::io::Result<Vec<PathBuf>> {

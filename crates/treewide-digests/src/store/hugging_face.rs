@@ -4,7 +4,7 @@ use super::markers::{is_hugging_face_shared, read_small};
 use super::object::{
     LEADS_OUT, NOT_AN_OBJECT, Object, Said, below, is_absent, object, outside, task,
 };
-use super::references::References;
+use super::references::{MOST_OF_LIST, References};
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;
 use serde::Deserialize;
@@ -47,17 +47,11 @@ impl Cache {
     }
 }
 
-/// A tree of more bytes is not read. A repository has at most some 100,000 files.
-const MOST_OF_TREE: u64 = 64 << 20;
-
-#[derive(Deserialize)]
-struct Version {
-    format_version: Option<u64>,
-}
-
+/// The files of a commit. Only the first version of this form is known.
 #[derive(Deserialize)]
 struct Tree {
-    files: HashMap<String, FileOfTree>,
+    format_version: Option<u64>,
+    files: Option<HashMap<String, FileOfTree>>,
 }
 
 #[derive(Deserialize)]
@@ -80,22 +74,15 @@ fn trees(root: &Path, references: &mut References) -> HashMap<String, Listed> {
     let mut files = HashMap::new();
     for (entry, inside) in below(root, "trees") {
         let commit = inside.strip_prefix("trees/").and_then(|it| it.strip_suffix(".json"));
-        let (Found::File { path, .. }, Some(commit)) = (&entry, commit) else {
-            let said = Said::Other("not the files of a commit".into());
-            references.wrong.extend(object(entry, said, |_| false));
+        let is = commit.ok_or_else(|| Said::Other("not the files of a commit".into()));
+        let Some(path) = references.record(&[], entry, is.map(drop)) else { continue };
+        let Some(tree) = references.json::<Tree>(&path, false, MOST_OF_LIST) else { continue };
+        let (Some(1), Some(of_tree), Some(commit)) = (tree.format_version, tree.files, commit)
+        else {
+            references.not_understood(&path, false);
             continue;
         };
-        match references.json(path, false, MOST_OF_TREE) {
-            None => continue,
-            Some(Version { format_version: Some(1) }) => {}
-            Some(_) => {
-                let why = "of a version that this program does not know";
-                references.wrong.push(Object::Unknown(path.clone(), why.into()));
-                continue;
-            }
-        }
-        let Some(tree) = references.json::<Tree>(path, false, MOST_OF_TREE) else { continue };
-        for (name, file) in tree.files {
+        for (name, file) in of_tree {
             let blobs = [file.lfs_sha256, file.blob_id].into_iter().flatten();
             let blobs = blobs.map(|it| it.to_ascii_lowercase()).collect();
             let size = file.lfs_size.or(file.size);
@@ -115,33 +102,28 @@ pub(super) fn snapshots(root: &Path, cache: &Cache) -> References {
     for (entry, inside) in below(root, "snapshots") {
         let of = listed.remove(&inside);
         commits.extend(inside.split('/').nth(1).map(str::to_owned));
-        let path = match (entry, of) {
+        let wrong = match (entry, of) {
             (Found::Link(path), of) => {
-                if let Some(wrong) = snapshot_link(root, cache, &path, of, &mut references, || {
+                snapshot_link(root, cache, &path, of, &mut references, || {
                     let name = inside.splitn(3, '/').nth(2).unwrap_or(&inside);
                     format!("{name} of {repository}")
-                }) {
-                    references.wrong.push(wrong);
-                }
-                continue;
+                })
             }
             // Where there are no links, files are copies of blobs.
             (Found::File { path, identity, .. }, Some(Listed { blobs, size }))
                 if !blobs.is_empty() =>
             {
-                (path, identity, blobs, size)
+                Some(match etag(&blobs[0]) {
+                    Some(about) => task(path, Kind::Found(identity), about.size(size)),
+                    None => Object::Unverified(path, "no digest in its tree".into()),
+                })
             }
             (other, _) => {
                 let why = "not a link to a blob, so that its digest is not known";
-                references.wrong.extend(object(other, Said::Other(why.into()), |_| false));
-                continue;
+                object(other, Said::Other(why.into()), |_| false)
             }
         };
-        let (path, identity, blobs, size) = path;
-        references.wrong.push(match etag(&blobs[0]) {
-            Some(about) => task(path, Kind::Found(identity), about.size(size)),
-            None => Object::Unverified(path, "no digest in its tree".into()),
-        });
+        references.wrong.extend(wrong);
     }
     let is_of = |it: &String| it.split('/').nth(1).is_some_and(|it| commits.contains(it));
     let absent = listed.keys().filter(|it| is_of(it));

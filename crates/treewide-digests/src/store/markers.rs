@@ -190,18 +190,9 @@ fn has_digits(dir: &Path, is_object: impl Fn(&str, &str) -> bool) -> Seen {
     })
 }
 
-fn is_of_dvc(name: &str) -> bool {
-    is_hex(name.strip_suffix(".dir").unwrap_or(name), 30)
-}
-
 pub(super) fn is_dvc(dir: &Path) -> Seen {
-    Ok(paths(dir).any(|it| it.ends_with("files/md5"))
-        && has_digits(dir, |_, name| is_of_dvc(name))?)
-}
-
-pub(super) fn is_dvc_2(dir: &Path) -> Seen {
-    Ok(paths(dir).any(|it| it.ends_with(".dvc/cache"))
-        && has_digits(dir, |_, name| is_of_dvc(name))?)
+    let is_object = |_: &str, name: &str| is_hex(name.strip_suffix(".dir").unwrap_or(name), 30);
+    Ok(paths(dir).any(|it| it.ends_with("files/md5")) && has_digits(dir, is_object)?)
 }
 
 pub(super) fn is_restic(dir: &Path) -> Seen {

@@ -71,49 +71,49 @@ pub(super) fn task(path: PathBuf, kind: Kind, about: Expected) -> Object {
     Object::File(Box::new(Task { path, kind, extent, about }))
 }
 
-/// What an entry of a walk is. `None` for a directory, whose entries come next. A link in the place of an object is followed where
-/// `may_follow` says so.
+/// The file in the place of an object or a record, or the thing that is there instead. A link is followed where `may_follow` says so.
+pub(super) fn file(
+    found: Found,
+    may_follow: impl Fn(&Path) -> bool,
+) -> Result<(PathBuf, Kind), Object> {
+    Err(match found {
+        Found::File { path, identity, .. } => return Ok((path, Kind::Found(identity))),
+        Found::Directory(path) => Object::Wrong(path, "a directory, not a file".into()),
+        Found::Special { path, kind } => Object::Wrong(path, format!("{kind}, not a file")),
+        Found::Link(path) => match path.metadata() {
+            Ok(of) if of.is_file() && may_follow(&path) => return Ok((path, Kind::Regular)),
+            Ok(_) => Object::Wrong(path, LEADS_OUT.into()),
+            Err(error) if is_absent(&error) => Object::Missing(path, DANGLES.into()),
+            Err(error) => Object::Unreadable(Error::new(path, ErrorKind::open(error))),
+        },
+        Found::Failed(error) => Object::Unreadable(error),
+        Found::Temporary(_) => Object::Passed(TEMPORARY),
+        other => Object::Unknown(path_of(&other), "is of an unknown kind".into()),
+    })
+}
+
+/// What an entry of a walk is. `None` for a directory, whose entries come next.
 pub(super) fn object(
     found: Found,
     said: Said,
     may_follow: impl Fn(&Path) -> bool,
 ) -> Option<Object> {
     Some(match (found, said) {
-        (Found::Failed(error), _) => Object::Unreadable(error),
-        (Found::Temporary(_), _) => Object::Passed(TEMPORARY),
-        (Found::Directory(path), Said::Object(_)) => {
-            Object::Wrong(path, "a directory, not a file".into())
-        }
+        (found @ (Found::Failed(_) | Found::Temporary(_)), _) => file(found, may_follow).err()?,
+        (found, Said::Object(about)) => match file(found, may_follow) {
+            Ok((path, kind)) => task(path, kind, *about),
+            Err(wrong) => wrong,
+        },
         (Found::Directory(_), _) => return None,
         (_, Said::Passed(what)) => Object::Passed(what),
-        (Found::File { path, .. } | Found::Special { path, .. }, Said::Folder) => {
-            Object::Wrong(path, NOT_A_FOLDER.into())
-        }
-        (Found::File { path, identity, .. }, Said::Object(about)) => {
-            task(path, Kind::Found(identity), *about)
-        }
-        (Found::File { path, .. }, Said::Other(why)) => Object::Unknown(path, why),
-        (Found::File { path, .. }, Said::Without(why)) => Object::Skipped(path, why),
-        (Found::Special { path, kind }, Said::Object(_)) => {
-            Object::Wrong(path, format!("{kind}, not a file"))
-        }
+        // In the place of a folder.
+        (found @ Found::Link(_), Said::Folder) => file(found, |_| false).err()?,
+        (other, Said::Folder) => Object::Wrong(path_of(&other), NOT_A_FOLDER.into()),
+        (Found::Link(path), _) if path.is_dir() => Object::Wrong(path, LEADS_OUT.into()),
+        (Found::Link(path), _) => Object::Unknown(path, "a link".into()),
         (Found::Special { path, kind }, _) => Object::Unknown(path, kind.into()),
-        (Found::Link(path), said) => match (path.metadata(), said) {
-            (Err(error), Said::Object(_) | Said::Folder) if is_absent(&error) => {
-                Object::Missing(path, DANGLES.into())
-            }
-            (Err(error), _) if !is_absent(&error) => {
-                Object::Unreadable(Error::new(path, ErrorKind::open(error)))
-            }
-            (Ok(of), Said::Object(about)) if of.is_file() && may_follow(&path) => {
-                task(path, Kind::Regular, *about)
-            }
-            (Ok(of), said) if of.is_dir() || matches!(said, Said::Object(_) | Said::Folder) => {
-                Object::Wrong(path, LEADS_OUT.into())
-            }
-            _ => Object::Unknown(path, "a link".into()),
-        },
-        (other, _) => Object::Unknown(path_of(&other), "is of an unknown kind".into()),
+        (found, Said::Without(why)) => Object::Skipped(path_of(&found), why),
+        (found, Said::Other(why)) => Object::Unknown(path_of(&found), why),
     })
 }
 

@@ -53,7 +53,7 @@ impl Store {
             }
             Layout::HuggingFaceFolder => Box::new(hugging_face::folder(root)),
             Layout::Annex => Box::new(annex::objects(root)),
-            Layout::Bag => Box::new(bag::objects(root)),
+            Layout::Bag => Box::new(bag::objects(&root).into_iter()),
         })
     }
 

@@ -16,7 +16,6 @@ const BELOW: &[&str] = &[
     ".git/annex",
     "lfs",
     "annex",
-    ".dvc/cache",
     ".dvc/cache/files/md5",
     "files/md5",
     "blobs",

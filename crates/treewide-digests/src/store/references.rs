@@ -1,26 +1,23 @@
 //! Manifests and other records of a store, and the objects that they name: whether they are there, their lengths, and their uses.
 
-use super::markers::{read_limited, read_small};
-use super::object::{LEADS_OUT, Object, Said, below, is_absent, object, outside};
+use super::markers::read_limited;
+use super::object::{Object, Said, below, file, is_absent, object, outside};
 use super::pattern;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use sha1::{Digest, Sha1};
 use std::collections::{HashMap, HashSet};
-use std::fmt;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use treewide_files::digest::hex;
-use treewide_files::long_path;
 use treewide_files::name::shown;
 use treewide_files::walk::Found;
 
 /// A manifest of more bytes is not read. Programs for containers have the same limit.
 const MOST_OF_MANIFEST: u64 = 4 << 20;
 /// A list of the files of a folder may have an entry for each of some million files.
-const MOST_OF_LIST: u64 = 256 << 20;
+pub(super) const MOST_OF_LIST: u64 = 256 << 20;
 
 /// Of these it is not known which objects they name.
 pub(crate) const UNKNOWN_TYPE: &str = "object of a type that is not known";
@@ -70,24 +67,6 @@ fn list<'a, D: Deserializer<'a>>(from: D) -> Result<Option<Vec<Descriptor>>, D::
 struct FileOfDvc {
     md5: String,
     relpath: String,
-}
-
-/// The entries of a list, one at a time: all together take several times the memory of the list.
-struct EachOfDvc<F>(F);
-
-impl<'a, F: FnMut(FileOfDvc)> Visitor<'a> for EachOfDvc<F> {
-    type Value = ();
-
-    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("a list of files")
-    }
-
-    fn visit_seq<S: SeqAccess<'a>>(mut self, mut list: S) -> Result<(), S::Error> {
-        while let Some(file) = list.next_element()? {
-            self.0(file);
-        }
-        Ok(())
-    }
 }
 
 /// An entry of the index of npm. Without a digest, the ones before it are removed.
@@ -160,18 +139,28 @@ impl References {
         }
     }
 
-    /// A document of JSON with at most this many bytes. `is_object` says that its digest is verified, so that a damage is said there.
-    pub(super) fn json<T: DeserializeOwned>(
+    /// The file of a record, where one is. What else is there is said.
+    pub(super) fn record(
         &mut self,
-        path: &Path,
-        is_object: bool,
-        most: u64,
-    ) -> Option<T> {
-        match read_limited(path, most) {
-            Ok(Some(text)) => match serde_json::from_slice(&text) {
-                Ok(json) => return Some(json),
-                Err(_) => self.not_understood(path, is_object),
+        bases: &[PathBuf],
+        found: Found,
+        is: Result<(), Said>,
+    ) -> Option<PathBuf> {
+        let wrong = match is {
+            Ok(()) => match file(found, |link| outside(bases, link).is_none()) {
+                Ok((path, _)) => return Some(path),
+                Err(wrong) => Some(wrong),
             },
+            Err(said) => object(found, said, |_| false),
+        };
+        self.wrong.extend(wrong);
+        None
+    }
+
+    /// A record of at most this many bytes. `is_object` says that its digest is verified, so that a damage is said there.
+    fn text(&mut self, path: &Path, is_object: bool, most: u64) -> Option<Vec<u8>> {
+        match read_limited(path, most) {
+            Ok(Some(text)) => return Some(text),
             Ok(None) => {
                 let why = format!("it is longer than {} MiB", most >> 20);
                 self.not_followed(path, is_object, &why);
@@ -186,7 +175,21 @@ impl References {
         None
     }
 
-    fn not_understood(&mut self, path: &Path, is_object: bool) {
+    /// A document of JSON.
+    pub(super) fn json<T: DeserializeOwned>(
+        &mut self,
+        path: &Path,
+        is_object: bool,
+        most: u64,
+    ) -> Option<T> {
+        let json = serde_json::from_slice(&self.text(path, is_object, most)?);
+        if json.is_err() {
+            self.not_understood(path, is_object);
+        }
+        json.ok()
+    }
+
+    pub(super) fn not_understood(&mut self, path: &Path, is_object: bool) {
         self.not_followed(path, is_object, "it cannot be understood");
     }
 
@@ -352,32 +355,14 @@ pub(super) fn of_ollama(root: &Path) -> References {
         for (entry, inside) in below(root, top) {
             let mut parts = inside.rsplit('/');
             let (tag, model) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-            let is_manifest = parts.count() == 3 && !tag.starts_with('.');
-            let path = match entry {
-                Found::File { path, .. } | Found::Link(path) if is_manifest => path,
-                Found::Directory(path) if is_manifest => {
-                    references.wrong.push(Object::Wrong(path, "a directory, not a file".into()));
-                    continue;
-                }
-                other => {
-                    let said = Said::Other("not the name of a manifest".into());
-                    references.wrong.extend(object(other, said, |_| false));
-                    continue;
-                }
+            let is = match parts.count() == 3 && !tag.starts_with('.') {
+                true => Ok(()),
+                false => Err(Said::Other("not the name of a manifest".into())),
             };
-            match outside(&bases, &path) {
-                None if path.is_dir() => {
-                    references.wrong.push(Object::Wrong(path, LEADS_OUT.into()));
-                    continue;
-                }
-                None => {}
-                Some(wrong) => {
-                    references.wrong.push(wrong);
-                    continue;
-                }
+            if let Some(path) = references.record(&bases, entry, is) {
+                let manifest = (&*path, path.is_symlink());
+                references.manifest(root, manifest, Some(&format!("{model}:{tag}")), &place);
             }
-            let manifest = (&*path, path.is_symlink());
-            references.manifest(root, manifest, Some(&format!("{model}:{tag}")), &place);
         }
     }
     references
@@ -392,31 +377,15 @@ pub(super) fn of_dvc(root: &Path) -> References {
         if pattern::digest("+2/+30.dir", &inside).is_none() {
             continue;
         }
-        let file = match long_path::open(&path, true) {
-            Ok(file) => file,
-            Err(error) => {
-                references.not_followed(&path, true, &error.to_string());
-                continue;
-            }
-        };
-        if file.metadata().is_ok_and(|it| it.len() > MOST_OF_LIST) {
-            let why = format!("it is longer than {} MiB", MOST_OF_LIST >> 20);
-            references.not_followed(&path, true, &why);
-            continue;
+        let files = references.json::<Vec<FileOfDvc>>(&path, true, MOST_OF_LIST);
+        let (files, others): (Vec<_>, Vec<_>) =
+            files.into_iter().flatten().partition(|it| is_hex(&it.md5, 32));
+        if !others.is_empty() {
+            references.not_understood(&path, true);
         }
-        let mut is_understood = true;
-        let each = EachOfDvc(|FileOfDvc { md5, relpath }| {
-            if !is_hex(&md5, 32) {
-                is_understood = false;
-                return;
-            }
+        for FileOfDvc { md5, relpath } in files {
             let object = by_digits(&md5, |it| root.join(&it[..2]).join(&it[2..]));
             references.require(object, (Some(relpath), None), &path);
-        });
-        let mut json = serde_json::Deserializer::from_reader(BufReader::new(file));
-        let read = json.deserialize_seq(each).and_then(|()| json.end());
-        if !is_understood || read.is_err() {
-            references.not_understood(&path, true);
         }
     }
     references
@@ -425,24 +394,13 @@ pub(super) fn of_dvc(root: &Path) -> References {
 /// Of npm: `index-v5/2x/2x/<60>`, where the last entry of a key counts. A line has the SHA-1 of its JSON in front of it.
 pub(super) fn of_cacache(root: &Path) -> References {
     let mut references = References::default();
-    for (entry, _) in below(root, "index-v5") {
-        let Found::File { path, .. } = entry else {
-            let said = Said::Other("not a file of the index".into());
-            references.wrong.extend(object(entry, said, |_| false));
-            continue;
+    for (entry, inside) in below(root, "index-v5") {
+        let is = match inside.split('/').count() {
+            4 => Ok(()),
+            _ => Err(Said::Other("not a file of the index".into())),
         };
-        let text = match read_limited(&path, MOST_OF_LIST) {
-            Ok(Some(text)) => text,
-            Ok(None) => {
-                let why = format!("it is longer than {} MiB", MOST_OF_LIST >> 20);
-                references.not_followed(&path, false, &why);
-                continue;
-            }
-            Err(error) => {
-                references.wrong.push(Object::Unreadable(error));
-                continue;
-            }
-        };
+        let Some(path) = references.record(&[], entry, is) else { continue };
+        let Some(text) = references.text(&path, false, MOST_OF_LIST) else { continue };
         let mut latest = HashMap::new();
         for (at, line) in text.split(|it| *it == b'\n').enumerate().filter(|(_, it)| !it.is_empty())
         {
@@ -507,29 +465,16 @@ pub(super) fn of_registry(root: &Path) -> References {
         let of = inside
             .split_once("/_manifests/")
             .filter(|(_, it)| !it.starts_with("signatures/") && !it.contains("/signatures/"));
-        let path = match (entry, of) {
-            (Found::File { path, .. }, Some((_, within))) if within.ends_with("/link") => path,
-            (Found::Directory(path), Some((_, within))) if within.ends_with("/link") => {
-                references.wrong.push(Object::Wrong(path, "a directory, not a file".into()));
-                continue;
-            }
+        let is = match of {
+            Some((_, within)) if within.ends_with("/link") => Ok(()),
             // Of layers and uploads.
-            (Found::File { .. }, None) if inside.contains("/_") => continue,
-            (other, _) => {
-                let is_link = matches!(other, Found::Link(_));
-                let why = "not a record of a repository".into();
-                let said = if is_link { Said::Folder } else { Said::Other(why) };
-                references.wrong.extend(object(other, said, |_| false));
-                continue;
-            }
+            None if inside.contains("/_") && matches!(entry, Found::File { .. }) => continue,
+            _ if matches!(entry, Found::Link(_)) => Err(Said::Folder),
+            _ => Err(Said::Other("not a record of a repository".into())),
         };
-        let text = match read_small(&path) {
-            Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-            Err(error) => {
-                references.wrong.push(Object::Unreadable(error));
-                continue;
-            }
-        };
+        let Some(path) = references.record(&[], entry, is) else { continue };
+        let Some(text) = references.text(&path, false, MOST_OF_MANIFEST) else { continue };
+        let text = String::from_utf8_lossy(&text);
         let Some(manifest) = place(text.trim_end(), true) else {
             references.not_understood(&path, false);
             continue;

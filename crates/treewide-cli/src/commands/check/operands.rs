@@ -3,7 +3,9 @@
 use crate::shell::progress::Progress;
 use crate::shell::stdin::is_stdin;
 use std::path::PathBuf;
-use treewide_files::list::{self, Lines};
+use treewide_digests::{List, Reading};
+use treewide_files::check::ListedFiles;
+use treewide_files::list::Lines;
 use treewide_files::{Item, Other, Source};
 
 /// A list of at most this many bytes is read twice, to know how many bytes there will be.
@@ -43,7 +45,7 @@ impl<S: Source> Source for Counted<'_, S> {
 ///
 /// `None` if a list is standard input or a pipe, which can be read only once, and not here; or if it is so long that reading
 /// it twice would cost time.
-pub(super) fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
+pub(super) fn total_len(lists: &[PathBuf], reading: Reading) -> Option<u64> {
     let mut total = 0;
     for path in lists {
         if is_stdin(path) {
@@ -53,11 +55,11 @@ pub(super) fn total_len(lists: &[PathBuf], length: Option<u64>) -> Option<u64> {
         if !metadata.is_file() || metadata.len() > READ_TWICE {
             return None;
         }
-        let mut list = Lines::open(path).ok()?;
-        while let Ok(Some((_, line))) = list.next() {
-            if let Ok(Some(entry)) = list::parse(line, length)
-                && let Ok(path) = entry.find()
-                && let Ok(metadata) = path.metadata()
+        let lines = Lines::open(path).ok()?;
+        let mut files = ListedFiles::new(lines, List::new(path, reading), false);
+        while let Some(item) = files.next() {
+            if let Item::File(task) = item
+                && let Ok(metadata) = task.path.metadata()
                 && metadata.is_file()
             {
                 total += metadata.len();
