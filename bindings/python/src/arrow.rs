@@ -1,14 +1,16 @@
 //! Columns of Apache Arrow, in place, through the C data and stream interfaces: no library of Arrow is needed.
 
 mod abi;
+mod cell;
 mod column;
 mod export;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::validity::Validity;
-use abi::{ArrowArray, ArrowArrayStream, ArrowSchema, Owned};
+use abi::{ArrowArray, ArrowArrayStream, ArrowSchema, Owned, broken};
+pub(crate) use cell::{Cells, Fault};
 pub(crate) use column::Values;
 use column::{Column, Type};
 pub(crate) use export::fixed;
@@ -25,6 +27,72 @@ pub(crate) struct Source {
 enum Parts {
     One(Option<Owned<ArrowArray>>),
     Stream(Owned<ArrowArrayStream>),
+}
+
+impl Parts {
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Owned<ArrowArray>>> {
+        match self {
+            Self::One(array) => Ok(array.take()),
+            Self::Stream(stream) => stream.next(py),
+        }
+    }
+}
+
+/// The type of an object of Arrow, and its parts; `None` if it is none.
+fn export(object: &Bound<'_, PyAny>) -> PyResult<Option<(Owned<ArrowSchema>, Parts)>> {
+    let py = object.py();
+    let method = |name| object.get_type().getattr_opt(name);
+    // Of a type, which has such a method too, there is nothing to export.
+    if method("__arrow_c_array__")?.is_some() {
+        let returned = object.call_method0("__arrow_c_array__")?;
+        let (schema, array) = abi::pair(&returned)?;
+        let schema = Owned::take(&schema)?;
+        return Ok(Some((schema, Parts::One(Some(Owned::take(&array)?)))));
+    }
+    if method("__arrow_c_stream__")?.is_some() {
+        let mut stream: Owned<ArrowArrayStream> =
+            Owned::take(&object.call_method0("__arrow_c_stream__")?)?;
+        return Ok(Some((stream.schema(py)?, Parts::Stream(stream))));
+    }
+    Ok(None)
+}
+
+/// A table that an object exports, or one column as a table.
+pub(crate) struct Table {
+    schema: Owned<ArrowSchema>,
+    parts: Parts,
+}
+
+impl Table {
+    /// The table that `object` exports; `None` if it exports none.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        Ok(export(object)?.map(|(schema, parts)| Self { schema, parts }))
+    }
+
+    /// The names of its columns.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let name = |it: &ArrowSchema| String::from_utf8_lossy(it.name()).into_owned();
+        match self.schema.format() {
+            b"+s" => self.schema.children().map(name).collect(),
+            _ => vec![name(&self.schema)],
+        }
+    }
+
+    /// Calls `work` with the values of the next part, without Python's lock; `None` at the end.
+    pub(crate) fn next<R: Send>(
+        &mut self,
+        py: Python<'_>,
+        work: impl FnOnce(Cells<'_>) -> Result<R, Fault> + Send,
+    ) -> PyResult<Option<R>> {
+        let Some(part) = self.parts.next(py)? else { return Ok(None) };
+        let done = Cells::new(&self.schema, &part).and_then(|cells| py.detach(|| work(cells)));
+        done.map(Some).map_err(|fault| match fault {
+            Fault::Broken(problem) => broken(problem),
+            Fault::Type(format) => PyTypeError::new_err(format!(
+                "a column has the Arrow format {format:?}, which hash_rows does not know: cast it, or leave it out"
+            )),
+        })
+    }
 }
 
 /// What to do with a null.
@@ -55,23 +123,8 @@ pub(crate) struct Window {
 impl Source {
     /// The column that `object` exports; `None` if it exports none.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        let py = object.py();
-        let method = |name| object.get_type().getattr_opt(name);
-        // Of a type, which has such a method too, there is nothing to export.
-        if method("__arrow_c_array__")?.is_some() {
-            let returned = object.call_method0("__arrow_c_array__")?;
-            let (schema, array) = abi::pair(&returned)?;
-            let schema: Owned<ArrowSchema> = Owned::take(&schema)?;
-            let of = Type::of(&schema)?;
-            return Ok(Some(Self { of, parts: Parts::One(Some(Owned::take(&array)?)) }));
-        }
-        if method("__arrow_c_stream__")?.is_some() {
-            let mut stream: Owned<ArrowArrayStream> =
-                Owned::take(&object.call_method0("__arrow_c_stream__")?)?;
-            let of = Type::of(&*stream.schema(py)?)?;
-            return Ok(Some(Self { of, parts: Parts::Stream(stream) }));
-        }
-        Ok(None)
+        let Some((schema, parts)) = export(object)? else { return Ok(None) };
+        Ok(Some(Self { of: Type::of(&schema)?, parts }))
     }
 
     /// The next parts of the column, or `all` of them; `None` at the end.
@@ -79,11 +132,7 @@ impl Source {
         let mut window = Window { of: self.of, parts: Vec::new() };
         let mut count = 0_usize;
         while all || count < WINDOW {
-            let part = match &mut self.parts {
-                Parts::One(array) => array.take(),
-                Parts::Stream(stream) => stream.next(py)?,
-            };
-            let Some(part) = part else { break };
+            let Some(part) = self.parts.next(py)? else { break };
             count = count.saturating_add(Column::new(&part, self.of)?.len());
             window.parts.push(part);
         }

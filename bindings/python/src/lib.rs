@@ -33,6 +33,7 @@ mod parts;
 mod paths;
 mod program;
 mod record;
+mod rows;
 mod scale_verified;
 mod tensor;
 mod tensors;
@@ -76,6 +77,8 @@ mod _treewide {
     use crate::parts::{Clash, Parts, subtrees};
     #[pymodule_export]
     use crate::program::_run_program;
+    #[pymodule_export]
+    use crate::rows::hash_rows;
     #[pymodule_export]
     use crate::scale_verified::{_outboard_places, _outboard_trusted};
     #[pymodule_export]

@@ -62,6 +62,7 @@ __all__ = [
     "hash_file",
     "hash_files",
     "hash_many",
+    "hash_rows",
     "hash_tree",
     "hexdigest",
     "new",
@@ -361,6 +362,23 @@ def hash_many(
     out: _Out,
     nulls: Literal["error", "keep"] = "error",
 ) -> _Out: ...
+def hash_rows(
+    table: _ArrowArray | _ArrowStream, /, columns: Sequence[str] | None = None, *, threads: int = 1
+) -> Digests:
+    """Return a BLAKE3 digest of each row of a table, in order.
+
+    `table` is an object with `__arrow_c_stream__` or `__arrow_c_array__`, such as a table or batch of pyarrow, a frame of
+    polars, or one of pandas from 2.2 on if pyarrow is installed. `columns` names the columns that are hashed, in this
+    order; by default all are. Names of columns are not hashed.
+
+    Rows with equal values have equal digests, however the table stores them: in chunks or slices, with a dictionary or
+    runs, with offsets of 32 or 64 bits, as views. Integers of all widths are equal if their values are, and so are floats,
+    decimals, and times of all units. A null differs from all values. `docs/formats.md` has the bytes of each type.
+
+    Raises `ValueError` for a column that is not there, or a table that is not valid, and `TypeError` for an object
+    without this interface, or a type without a form.
+    """
+
 def hash_file(
     path: Path,
     /,

@@ -138,36 +138,49 @@ impl<S: Structure> Deref for Owned<S> {
     }
 }
 
+fn text<'a>(text: *const c_char) -> &'a [u8] {
+    if text.is_null() {
+        return b"";
+    }
+    // SAFETY: texts of a schema that are not null are C strings as long as it is not released.
+    unsafe { CStr::from_ptr(text) }.to_bytes()
+}
+
 impl ArrowSchema {
     /// The type, such as `u` for text.
     pub(super) fn format(&self) -> &[u8] {
-        if self.format.is_null() {
-            return b"";
-        }
-        // SAFETY: a format that is not null is a C string as long as the schema is not released.
-        unsafe { CStr::from_ptr(self.format) }.to_bytes()
+        text(self.format)
     }
 
-    /// The type of the only column of a table; `None` if there is not one.
-    pub(super) fn only_child(&self) -> Option<&Self> {
-        if self.n_children != 1 || self.children.is_null() {
-            return None;
-        }
-        // SAFETY: there is one child, which lives as long as the schema.
-        unsafe { (*self.children).as_ref() }
+    pub(super) fn name(&self) -> &[u8] {
+        text(self.name)
     }
 }
 
-impl ArrowArray {
-    /// The only column of a table; `None` if there is not one.
-    pub(super) fn only_child(&self) -> Option<&Self> {
-        if self.n_children != 1 || self.children.is_null() {
-            return None;
-        }
-        // SAFETY: there is one child, which lives as long as the array.
-        unsafe { (*self.children).as_ref() }
-    }
+macro_rules! trees {
+    ($($structure:ty)*) => {$(
+        impl $structure {
+            pub(super) fn children(&self) -> impl ExactSizeIterator<Item = &Self> {
+                let count = if self.children.is_null() { 0 } else { self.n_children };
+                // SAFETY: there are that many children, which live as long as this.
+                (0..usize::try_from(count).unwrap_or(0)).map(|at| unsafe { &**self.children.add(at) })
+            }
 
+            /// The only column of a table; `None` if there is not one.
+            pub(super) fn only_child(&self) -> Option<&Self> {
+                self.children().next().filter(|_| self.n_children == 1)
+            }
+
+            pub(super) fn dictionary(&self) -> Option<&Self> {
+                // SAFETY: it is null, or lives as long as this.
+                unsafe { self.dictionary.as_ref() }
+            }
+        }
+    )*};
+}
+trees! { ArrowSchema ArrowArray }
+
+impl ArrowArray {
     /// The start of a buffer; `None` if there is not one.
     pub(super) fn buffer(&self, index: usize) -> Option<*const u8> {
         if self.buffers.is_null() || index >= usize::try_from(self.n_buffers).unwrap_or(0) {

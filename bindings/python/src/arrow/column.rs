@@ -94,28 +94,27 @@ pub(crate) enum Values<'a> {
 }
 
 /// The first value and the number of values of an array.
-fn range(array: &ArrowArray) -> PyResult<(usize, usize)> {
+pub(super) fn range(array: &ArrowArray) -> Result<(usize, usize), &'static str> {
     let number = |number: i64| usize::try_from(number).ok();
-    let (from, len) = number(array.offset)
-        .zip(number(array.length))
-        .ok_or_else(|| broken("its length or offset is negative"))?;
+    let (from, len) =
+        number(array.offset).zip(number(array.length)).ok_or("its length or offset is negative")?;
     // So that no size of offsets or views overflows.
     if from.checked_add(len).is_none_or(|end| end >= isize::MAX as usize / 16) {
-        return Err(broken("its length and offset do not fit into memory"));
+        return Err("its length and offset do not fit into memory");
     }
     Ok((from, len))
 }
 
 impl<'a> Column<'a> {
     pub(super) fn new(array: &'a ArrowArray, of: Type) -> PyResult<Self> {
-        let (mut from, len) = range(array)?;
+        let (mut from, len) = range(array).map_err(broken)?;
         let mut column = array;
         if of.in_table {
             if array.null_count != 0 && array.buffer(0).is_some() {
                 return Err(broken("rows of the table are null"));
             }
             column = array.only_child().ok_or_else(|| broken("the table has no column"))?;
-            let (start, rows) = range(column)?;
+            let (start, rows) = range(column).map_err(broken)?;
             if from + len > rows {
                 return Err(broken("the column is shorter than the table"));
             }
