@@ -27,7 +27,7 @@ pub enum ErrorKind {
     /// An invalid request, such as a glob that cannot be parsed.
     Usage(String),
     /// The new manifest would have lost something that no one allowed to lose. Nothing was written.
-    Refused(Loss),
+    Refused(Box<Loss>),
     /// The run was [cancelled](treewide_files::Cancel).
     Cancelled,
 }
@@ -58,7 +58,7 @@ impl Error {
     }
 
     pub(crate) fn refused(path: impl Into<PathBuf>, loss: Loss) -> Self {
-        Self::new(path, ErrorKind::Refused(loss))
+        Self::new(path, ErrorKind::Refused(Box::new(loss)))
     }
 
     pub(crate) fn usage(cause: impl Into<String>) -> Self {

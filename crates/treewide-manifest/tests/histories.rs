@@ -247,7 +247,7 @@ impl History {
         let (report, findings) = match result {
             Err(ErrorKind::Refused(loss)) => {
                 assert_eq!(self.files(), before, "{}", context(self));
-                match loss {
+                match *loss {
                     Loss::Damage(_) => assert!(self.is_damaged && !accepts, "{}", context(self)),
                     Loss::Nothing { .. } => {
                         // No file that is there needs to be untouched.

@@ -154,7 +154,7 @@ impl Tree {
             update.run(Some(&old), &self.root(), draft, moments, &options, &mut |_| {}).map(drop);
         assert_eq!(files(), before);
         match made.expect_err("nothing was lost").kind() {
-            ErrorKind::Refused(loss) => loss.clone(),
+            ErrorKind::Refused(loss) => (**loss).clone(),
             other => panic!("{other:?}"),
         }
     }
