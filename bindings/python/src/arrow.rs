@@ -38,7 +38,7 @@ impl Parts {
     }
 }
 
-/// The type of an object of Arrow, and its parts; `None` if it is none.
+/// The type of an object of Arrow, and its parts; `None` for another object.
 fn export(object: &Bound<'_, PyAny>) -> PyResult<Option<(Owned<ArrowSchema>, Parts)>> {
     let py = object.py();
     let method = |name| object.get_type().getattr_opt(name);

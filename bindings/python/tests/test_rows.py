@@ -1,4 +1,4 @@
-"""Digests of rows of tables: every type of Arrow, in every way that it is stored, against the encoding of docs/formats.md."""
+"""Digests of rows: every type of Arrow, in every way that it is stored, against the encoding of docs/formats.md."""
 
 import datetime as dt
 import random
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from arrow_by_hand import Maker, OfArray, OfStream, bits, buffers
-
 from treewide import digest, hash_rows
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -199,7 +198,7 @@ def test_text_bytes_and_nested_types():
     assert list(got) == rows([[values[10:20], values[20:]]], [("list", "bytes")])
     # A struct of a text and a number, whose first row is left out; and a map of them.
     numbers = list(range(30))
-    pair = lambda: [(maker.schema(b"i"), stored(maker, "i", numbers)), array[b"u"]()]  # noqa: E731
+    pair = lambda: [(maker.schema(b"i"), stored(maker, "i", numbers)), array[b"u"]()]
     inner = maker.array([None], 29, 1, 0, [it for _, it in pair()])
     got = hash_rows(of_table(maker, [(maker.schema(b"+s", [it for it, _ in pair()]), inner)], 29))
     assert list(got) == rows([list(zip(numbers, values, strict=True))[1:]], [("struct", "int", "text")])
@@ -210,8 +209,8 @@ def test_text_bytes_and_nested_types():
     assert list(got) == rows([[maps[:3], maps[3:]]], [("map", "int", "text")])
     # Unions: a value is that of the column that it names.
     kinds = bytes(5 if at % 3 else 2 for at in range(30))
-    schemas = lambda: [it for it, _ in pair()]  # noqa: E731
-    columns = lambda: [it for _, it in pair()]  # noqa: E731
+    schemas = lambda: [it for it, _ in pair()]
+    columns = lambda: [it for _, it in pair()]
     expected = [digest(encoded(values[at], "text") if at % 3 else encoded(at, "int")) for at in range(30)]
     sparse = OfArray(maker.schema(b"+us:2,5", schemas()), maker.array([kinds], 30, 0, 0, columns()))
     places = struct.pack("=30i", *range(30))
@@ -232,7 +231,7 @@ def named(maker, names, columns, count):
 
 def test_columns_are_chosen_by_name_and_in_this_order():
     maker = Maker()
-    make = lambda names=(b"a", b"b"): named(  # noqa: E731
+    make = lambda names=(b"a", b"b"): named(
         maker, names, [(maker.schema(b"i"), stored(maker, "i", [it, it])) for it in range(len(names))], 2
     )
     for columns, expected in ((None, [0, 1]), (["b", "a"], [1, 0]), (["b"], [1]), ([], []), (["a", "a"], [0, 0])):
@@ -250,9 +249,9 @@ def test_columns_are_chosen_by_name_and_in_this_order():
 
 def test_what_is_not_valid_is_an_error():
     maker = Maker()
-    text = lambda: maker.array([None, struct.pack("=3i", 0, 3, 9), b"abc"], 2)  # noqa: E731
-    lists = lambda *offsets: maker.array([None, struct.pack("=2i", *offsets)], 1, children=[text()])  # noqa: E731
-    of_list = lambda: maker.schema(b"+l", [maker.schema(b"u")])  # noqa: E731
+    text = lambda: maker.array([None, struct.pack("=3i", 0, 3, 9), b"abc"], 2)
+    lists = lambda *offsets: maker.array([None, struct.pack("=2i", *offsets)], 1, children=[text()])
+    of_list = lambda: maker.schema(b"+l", [maker.schema(b"u")])
     indices = maker.array([None, b"\xff"], 1)
     indices.dictionary = maker._children(type(indices), [stored(maker, "i", list(range(300)))])[0]
     union = maker.array([b"\7"], 1, 0, 0, [stored(maker, "i", [1])])

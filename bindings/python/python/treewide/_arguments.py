@@ -74,12 +74,14 @@ Evidence: TypeAlias = Literal["read", "metadata", "attested", "claimed"]
 
 
 def size_of(size: int | str) -> int:
-    """Return a number of bytes, also of text such as `16K`, `1.5M` or `2TB`. Raises `ValueError` that names the text."""
+    """Return a number of bytes, also of text such as `16K`, `1.5M` or `2TB`. Raises `ValueError` that names it."""
     if not isinstance(size, str):
         return size
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", size.strip(), re.ASCII)
     if found is None or found[2].upper() not in _UNITS:
-        raise ValueError(f"{size!r} is not a size: pass a number of bytes, with K, M, G or T for powers of 1,024, or KB to TB of 1,000")
+        raise ValueError(
+            f"{size!r} is not a size: pass bytes, with K, M, G or T for powers of 1,024, or KB to TB of 1,000"
+        )
     return int(Fraction(found[1]) * _UNITS[found[2].upper()])
 
 

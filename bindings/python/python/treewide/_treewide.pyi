@@ -367,13 +367,13 @@ def hash_rows(
 ) -> Digests:
     """Return a BLAKE3 digest of each row of a table, in order.
 
-    `table` is an object with `__arrow_c_stream__` or `__arrow_c_array__`, such as a table or batch of pyarrow, a frame of
+    `table` is an object with `__arrow_c_stream__` or `__arrow_c_array__`, such as a table of pyarrow, a frame of
     polars, or one of pandas from 2.2 on if pyarrow is installed. `columns` names the columns that are hashed, in this
     order; by default all are. Names of columns are not hashed.
 
     Rows with equal values have equal digests, however the table stores them: in chunks or slices, with a dictionary or
-    runs, with offsets of 32 or 64 bits, as views. Integers of all widths are equal if their values are, and so are floats,
-    decimals, and times of all units. A null differs from all values. `docs/formats.md` has the bytes of each type.
+    runs, with offsets of 32 or 64 bits, as views. Integers of all widths are equal if their values are, and so are
+    floats, decimals, and times of all units. A null differs from all values. `docs/formats.md` has the bytes of each type.
 
     Raises `ValueError` for a column that is not there, or a table that is not valid, and `TypeError` for an object
     without this interface, or a type without a form.

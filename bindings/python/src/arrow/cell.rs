@@ -417,7 +417,7 @@ impl<'a> Cells<'a> {
                         .zip(schema.children().next())
                         .ok_or(Fault::Broken("it has no ends of runs"))?;
                     let width = fixed(str::from_utf8(of.format()).unwrap_or(""))
-                        .ok_or(Fault::Broken("ends of runs are no numbers"))?
+                        .ok_or(Fault::Broken("its ends of runs are not numbers"))?
                         .0;
                     let (first, runs) = range(ends).map_err(Fault::Broken)?;
                     let buffers = Buffers { array: ends, end: first + runs };
