@@ -373,7 +373,8 @@ def hash_rows(
 
     Rows with equal values have equal digests, however the table stores them: in chunks or slices, with a dictionary or
     runs, with offsets of 32 or 64 bits, as views. Integers of all widths are equal if their values are, and so are
-    floats, decimals, and times of all units. A null differs from all values. `docs/formats.md` has the bytes of each type.
+    floats, decimals, and times of all units. A null differs from all values. `docs/formats.md` has the bytes of each
+    type.
 
     Raises `ValueError` for a column that is not there, or a table that is not valid, and `TypeError` for an object
     without this interface, or a type without a form.
