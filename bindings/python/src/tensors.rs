@@ -49,8 +49,8 @@ pub(crate) fn _tensors<'py>(
         let count = move |_, bytes| {
             counted.bytes.fetch_add(bytes, Ordering::Relaxed);
         };
-        let options = Options::new().cancel(&course.cancel).progress(Arc::new(count));
-        threads.run_at_most(|most| model.digests(&options.threads(most)))
+        let (progress, cancel) = (Arc::new(count), course.cancel.clone());
+        threads.run_at_most(|threads| model.digests(&Options { threads, progress, cancel }))
     };
     let hashed = if progress.is_none() && model.bytes() < SHORT {
         py.detach(hash)

@@ -106,8 +106,10 @@ def test_nothing_is_never_the_same(tmp_path):
             with pytest.raises(ValueError, match="no weights: there is no tensor, or none has bytes"):
                 call(nothing)
     for wrong in (None, 5, {"x": b"bytes"}, [found]):
-        with pytest.raises(TypeError, match="a model is a"):
+        with pytest.raises((TypeError, ValueError), match="a model is a|there are no weights"):
             digests(wrong)
+    with pytest.raises(TypeError, match="there is no option thread: threads, "):
+        digests(found, thread=3)
 
 
 def test_compare_reports_what_differs():

@@ -19,22 +19,18 @@ pub struct Error {
 pub enum ErrorKind {
     /// It could not be opened or read, became shorter, or the work was cancelled.
     File(file::ErrorKind),
-    /// The header of a model, or its index, is not valid.
-    Model(Fault),
-    /// A line of a list is not valid.
-    List {
-        /// The number of the line, from 1 on.
-        line: u64,
-        /// What is wrong with it.
+    /// The header of a model, an index or a list is not valid.
+    Invalid {
+        /// The number of the line of a list, from 1 on.
+        line: Option<u64>,
+        /// What is wrong.
         cause: String,
     },
 }
 
-/// A fault of a header or an index.
-#[derive(Debug)]
-pub struct Fault {
-    tensor: Option<String>,
-    cause: String,
+/// The error of a file that is not valid.
+pub(crate) fn fault(cause: impl Into<String>) -> ErrorKind {
+    ErrorKind::Invalid { line: None, cause: cause.into() }
 }
 
 impl Error {
@@ -50,32 +46,6 @@ impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
-    }
-
-    /// The tensor that the error is about, if it is about one.
-    pub fn tensor(&self) -> Option<&str> {
-        match &self.kind {
-            ErrorKind::Model(fault) => fault.tensor.as_deref(),
-            _ => None,
-        }
-    }
-}
-
-impl Fault {
-    /// About the file as a whole.
-    pub(crate) fn new(cause: impl Into<String>) -> Self {
-        Self { tensor: None, cause: cause.into() }
-    }
-
-    /// About a tensor; `cause` names it.
-    pub(crate) fn of(tensor: &str, cause: impl Into<String>) -> Self {
-        Self { tensor: Some(tensor.to_owned()), cause: cause.into() }
-    }
-}
-
-impl From<Fault> for ErrorKind {
-    fn from(fault: Fault) -> Self {
-        Self::Model(fault)
     }
 }
 
@@ -101,19 +71,21 @@ pub(crate) fn short(text: &str) -> String {
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.cause)
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.path))?;
-        match &self.kind {
-            ErrorKind::File(kind) => write!(f, ": {kind}"),
-            ErrorKind::Model(fault) => write!(f, ": {fault}"),
-            ErrorKind::List { line, cause } => write!(f, ":{line}: {cause}"),
+        if let ErrorKind::Invalid { line: Some(line), .. } = &self.kind {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.kind)
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(kind) => kind.fmt(f),
+            Self::Invalid { cause, .. } => f.write_str(cause),
         }
     }
 }

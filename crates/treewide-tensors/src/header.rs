@@ -4,7 +4,7 @@ pub(crate) mod gguf;
 pub(crate) mod other;
 mod safetensors;
 
-use crate::error::{ErrorKind, Fault, short};
+use crate::error::{ErrorKind, fault, short};
 use crate::tensor::Tensor;
 use std::io::{ErrorKind as Io, Read, Seek};
 use treewide::file;
@@ -33,7 +33,7 @@ pub fn read<R: Read + Seek>(mut from: R, size: u64) -> Result<Header, ErrorKind>
     }
     match start.first_chunk() {
         Some(&length) if safetensors::begins(&start) => safetensors::read(from, length, size),
-        _ => Err(Fault::new(format!("this is {}", other::what(&start))).into()),
+        _ => Err(fault(format!("this is {}", other::what(&start)))),
     }
 }
 
@@ -47,7 +47,7 @@ fn fill(from: &mut impl Read, bytes: &mut [u8], at: u64, size: u64) -> Result<()
 
 /// Checks that tensors cover `size` bytes from `start` on, each byte once, apart from the padding with which each begins at
 /// a multiple of `alignment`.
-fn check_cover(tensors: &[Tensor], start: u64, size: u64, alignment: u64) -> Result<(), Fault> {
+fn check_cover(tensors: &[Tensor], start: u64, size: u64, alignment: u64) -> Result<(), ErrorKind> {
     let mut order: Vec<&Tensor> = tensors.iter().collect();
     order.sort_by_key(|it| (it.range.start, it.range.end));
     let (mut at, mut before) = (0, "");
@@ -58,31 +58,24 @@ fn check_cover(tensors: &[Tensor], start: u64, size: u64, alignment: u64) -> Res
         let shown = short(name);
         if first < at {
             let before = short(before);
-            return Err(Fault::of(
-                name,
-                format!("tensors '{before}' and '{shown}' overlap, at byte {first} of the data"),
-            ));
+            return Err(fault(format!(
+                "tensors '{before}' and '{shown}' overlap, at byte {first} of the data"
+            )));
         }
         if first - at >= alignment {
-            return Err(Fault::of(
-                name,
-                format!(
-                    "bytes {at} to {first} of the data, before tensor '{shown}', do not belong to a tensor"
-                ),
-            ));
+            return Err(fault(format!(
+                "bytes {at} to {first} of the data, before tensor '{shown}', do not belong to a tensor"
+            )));
         }
         if last > data {
-            return Err(Fault::of(
-                name,
-                format!(
-                    "the file is cut off: tensor '{shown}' ends at byte {last} of the data, which has {data}"
-                ),
-            ));
+            return Err(fault(format!(
+                "the file is cut off: tensor '{shown}' ends at byte {last} of the data, which has {data}"
+            )));
         }
         (at, before) = (last, name);
     }
     if data - at >= alignment {
-        return Err(Fault::new(format!(
+        return Err(fault(format!(
             "the last {} bytes of the file do not belong to a tensor",
             data - at
         )));

@@ -1,7 +1,7 @@
 //! JSON in which no object has a key twice: readers that take the first and readers that take the last would load
 //! different tensors.
 
-use crate::error::{Fault, short};
+use crate::error::{ErrorKind, fault, short};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -11,14 +11,14 @@ use std::fmt;
 pub(crate) const LONGEST: u64 = 100_000_000;
 
 /// The keys and values of an object, in their order. `what` names the text in messages.
-pub(crate) fn object(text: &[u8], what: &str) -> Result<Vec<(String, Value)>, Fault> {
+pub(crate) fn object(text: &[u8], what: &str) -> Result<Vec<(String, Value)>, ErrorKind> {
     let text = str::from_utf8(text)
-        .map_err(|error| Fault::new(format!("{what} is not JSON: it is not UTF-8: {error}")))?;
+        .map_err(|error| fault(format!("{what} is not JSON: it is not UTF-8: {error}")))?;
     let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
     let is_other =
         |it: &serde_json::Error| it.is_data() && !text.trim_start_matches(blank).starts_with('{');
     serde_json::from_str::<Object>(text).map(|Object(pairs)| pairs).map_err(|error| {
-        Fault::new(match &error {
+        fault(match &error {
             error if is_other(error) => format!("{what} is not an object of JSON"),
             error if error.is_data() => format!("{what} {error}"),
             error => format!("{what} is not JSON: {error}{}", at(text, error)),

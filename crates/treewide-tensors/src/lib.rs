@@ -13,7 +13,7 @@
 //! # let header = br#"{"bias":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}}"#;
 //! # std::fs::write(&path, [&(header.len() as u64).to_le_bytes()[..], header, b"abc"].concat()).unwrap();
 //! let model = Model::open(&path)?;
-//! let tensors = model.digests(&Options::new())?;
+//! let tensors = model.digests(&Options::default())?;
 //! assert_eq!(tensors["bias"].hash(), treewide::hash(b"abc"));
 //!
 //! std::fs::write(dir.join("model.tensors.b3"), list::text(&tensors))?;
@@ -40,7 +40,7 @@ mod rows;
 mod tensor;
 
 pub use compare::{Comparison, Finding, Verdict, compare, strip};
-pub use error::{Error, ErrorKind, Fault};
+pub use error::{Error, ErrorKind};
 pub use model::Model;
 pub use options::Options;
 pub use rows::{Rows, rows};

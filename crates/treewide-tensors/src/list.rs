@@ -98,7 +98,7 @@ pub fn parse(mut from: impl BufRead) -> Result<Tensors, ErrorKind> {
         if line.is_empty() {
             break;
         }
-        let fault = |cause: String| ErrorKind::List { line: number, cause };
+        let fault = |cause: String| ErrorKind::Invalid { line: Some(number), cause };
         let (name, tensor) = entry(&line).map_err(|cause| fault(cause.into()))?;
         let rest = &line[BEFORE_NAME..];
         if number > 1 && rest <= &before[..] && !tensors.contains_key(&name) {

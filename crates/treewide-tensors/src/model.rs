@@ -1,6 +1,6 @@
 //! A model in one file or several: a file, an index, a directory as the Hub has it, or the parts of a split GGUF file.
 
-use crate::error::{Error, ErrorKind, Fault, short};
+use crate::error::{Error, ErrorKind, fault, short};
 use crate::header::gguf::Split;
 use crate::header::{self, Header, other};
 use crate::json::{self, LONGEST};
@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::ranges;
 use crate::tensor::{Tensor, TensorDigest, Tensors};
 use serde_json::Value;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ impl Model {
         }
         if !model.listed.as_ref().map_or(model.bytes() > 0, Tensors::have_bytes) {
             let text = "has no weights: there is no tensor, or none has bytes";
-            return Err(Error::new(path, Fault::new(text)));
+            return Err(Error::new(path, fault(text)));
         }
         Ok(model)
     }
@@ -118,7 +118,7 @@ impl Model {
     fn check_parts(&self) -> Result<(), Error> {
         let found = self.files.len() as u64;
         for (no, file) in (0..).zip(&self.files) {
-            let fault = |text: String| Err(Error::new(&file.path, Fault::new(text)));
+            let fault = |text: String| Err(Error::new(&file.path, fault(text)));
             match file.split {
                 Some(Split { count, no: is, .. }) if count != found => {
                     return fault(format!(
@@ -155,7 +155,7 @@ impl Model {
                         short(name),
                         shown(before)
                     );
-                    return Err(Error::new(&file.path, Fault::of(name, text)));
+                    return Err(Error::new(&file.path, fault(text)));
                 }
             }
         }
@@ -198,7 +198,7 @@ impl ModelFile {
         // A file that is shorter now has a better message.
         if written != self.written && ranges.last().is_none_or(|it| it.end <= size) {
             let text = "the file was written to after its header was read; hash it again when nothing writes to it";
-            return Err(failed(Fault::new(text).into()));
+            return Err(failed(fault(text)));
         }
         let found = ranges::hash(&file, &ranges, options).map_err(|kind| failed(kind.into()))?;
         Ok(order.into_iter().zip(found).map(|(it, hash)| it.with(hash)).collect())
@@ -213,7 +213,7 @@ fn opening(path: &Path, error: io::Error) -> Error {
 pub(crate) fn open(path: &Path) -> Result<(File, u64, Option<SystemTime>), Error> {
     let there = fs::metadata(path).map_err(|error| opening(path, error))?;
     if !there.is_file() {
-        return Err(Error::new(path, Fault::new("is not a regular file")));
+        return Err(Error::new(path, fault("is not a regular file")));
     }
     let file = File::open(path).map_err(|error| opening(path, error))?;
     let opened = file.metadata().map_err(|error| opening(path, error))?;
@@ -223,8 +223,10 @@ pub(crate) fn open(path: &Path) -> Result<(File, u64, Option<SystemTime>), Error
 /// What is in a directory, in the order of names.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |error| opening(directory, error);
-    let paths = fs::read_dir(directory).map_err(failed)?.map(|it| it.map(|it| it.path()));
-    let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let is_here = directory.as_os_str().is_empty();
+    let found = fs::read_dir(if is_here { Path::new(".") } else { directory }).map_err(failed)?;
+    let paths = found.map(|it| Ok(directory.join(it.map_err(failed)?.file_name())));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
     paths.sort();
     Ok(paths)
 }
@@ -257,7 +259,7 @@ fn inside(directory: &Path) -> Result<Vec<PathBuf>, Error> {
                 shown(one),
                 shown(two)
             );
-            Err(Error::new(directory, Fault::new(text)))
+            Err(Error::new(directory, fault(text)))
         }
         ([], [], []) => {
             let text = "there is no *.safetensors and no *.gguf in this directory";
@@ -304,7 +306,7 @@ fn check_sets(read: &[PathBuf], here: &[PathBuf], index: Option<&Path>) -> Resul
         }
     };
     let text = format!("{cause}; name a file itself for its tensors alone");
-    Err(Error::new(path, Fault::new(text)))
+    Err(Error::new(path, fault(text)))
 }
 
 /// The beginning of the name of a part, its number and the number of parts: of `X-00001-of-00003.gguf`.
@@ -335,14 +337,15 @@ fn indexed(index: &Path) -> Result<Vec<ModelFile>, Error> {
         .map_err(|error| Error::new(index, ErrorKind::from(error)))?;
     if text.len() as u64 > LONGEST {
         let text = format!("this is not an index: it has more than {LONGEST} bytes");
-        return Err(failed(Fault::new(text)));
+        return Err(failed(fault(text)));
     }
-    let object = json::object(&text, "the index").map_err(|fault| {
+    let object = json::object(&text, "the index").map_err(|error| {
         let start = &text[..text.len().min(other::LOOKED_AT as usize)];
-        failed(if text.starts_with(b"{") {
-            fault
+        let is_object = text.starts_with(b"{");
+        failed(if is_object {
+            error
         } else {
-            Fault::new(format!("{fault}; this is {}", other::what(start)))
+            fault(format!("{error}; this is {}", other::what(start)))
         })
     })?;
     let weights = object.iter().find(|(key, _)| key == "weight_map").map(|(_, value)| value);
@@ -351,10 +354,9 @@ fn indexed(index: &Path) -> Result<Vec<ModelFile>, Error> {
     else {
         let text =
             "this is not the index of a model: it has no weight_map, or one that names no tensor";
-        return Err(failed(Fault::new(text)));
+        return Err(failed(fault(text)));
     };
-    let mut shards: Vec<(&str, BTreeSet<&str>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut shards: BTreeMap<PathBuf, BTreeSet<&str>> = BTreeMap::new();
     for (name, shard) in weights {
         let plain = |it: &&str| Path::new(it).file_name().is_some_and(|name| name == *it);
         let Some(file) = shard.as_str().filter(plain) else {
@@ -362,32 +364,23 @@ fn indexed(index: &Path) -> Result<Vec<ModelFile>, Error> {
             let text = format!(
                 "tensor '{shown}' is in {shard}, which is not the name of a file next to the index"
             );
-            return Err(failed(Fault::of(name, text)));
+            return Err(failed(fault(text)));
         };
-        let place = *places.entry(file).or_insert_with(|| {
-            shards.push((file, BTreeSet::new()));
-            shards.len() - 1
-        });
-        shards[place].1.insert(name);
+        shards.entry(index.with_file_name(file)).or_default().insert(name);
     }
-    shards.sort();
-    let named: Vec<_> = shards.iter().map(|(shard, _)| index.with_file_name(shard)).collect();
-    let folder = index.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let here: Vec<_> = entries(folder)?
-        .iter()
-        .filter_map(|it| Some(index.with_file_name(it.file_name()?)))
-        .collect();
+    let named: Vec<_> = shards.keys().cloned().collect();
+    let here = entries(index.parent().unwrap_or(index))?;
     check_sets(&named, &here, Some(index))?;
     let mut files = Vec::new();
     for (shard, expected) in shards {
-        let file = ModelFile::open(&index.with_file_name(shard))?;
+        let file = ModelFile::open(&shard)?;
         let found: BTreeSet<&str> = file.tensors.iter().map(|it| &*it.name).collect();
         for (more, fewer, text) in [
             (&expected, &found, "the index says that tensor '{}' is in this file, and it is not"),
             (&found, &expected, "tensor '{}' is in this file, and the index does not say so"),
         ] {
             if let Some(name) = more.difference(fewer).next() {
-                let fault = Fault::of(name, text.replace("{}", &short(name)));
+                let fault = fault(text.replace("{}", &short(name)));
                 return Err(Error::new(&file.path, fault));
             }
         }

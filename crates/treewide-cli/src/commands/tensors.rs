@@ -206,7 +206,7 @@ impl TensorsArgs {
         team: &Team,
         progress: &Progress,
     ) -> anyhow::Result<Tensors> {
-        let options = Options::new().progress(progress.hears());
+        let options = Options { progress: progress.hears(), ..Options::default() };
         let found = team.run(|| model.digests(&options))?;
         let mut stripped = Tensors::default();
         for (name, tensor) in found.iter() {

@@ -1,7 +1,7 @@
 //! GGUF, versions 2 and 3: counts, keys with values, tensors with type, shape and offset, and their bytes, each at a multiple of
 //! the alignment.
 
-use crate::error::{ErrorKind, Fault, short};
+use crate::error::{ErrorKind, fault, short};
 use crate::header::{Header, check_cover, fill};
 use crate::tensor::{Tensor, shape};
 use std::collections::{HashMap, HashSet};
@@ -78,10 +78,10 @@ struct Reader<R> {
 
 impl<R: Read + Seek> Reader<R> {
     /// Checks that the file has `length` bytes more, and counts them as read.
-    fn take(&mut self, length: u64) -> Result<(), Fault> {
+    fn take(&mut self, length: u64) -> Result<(), ErrorKind> {
         if length > self.size - self.at {
             let (at, size) = (self.at, self.size);
-            return Err(Fault::new(format!(
+            return Err(fault(format!(
                 "the file is cut off, or its header is damaged: {length} more bytes should follow byte {at}, and it has {size}"
             )));
         }
@@ -116,7 +116,7 @@ impl<R: Read + Seek> Reader<R> {
         if length > LONGEST_NAME {
             let text =
                 format!("the name of a {of} would have {length} bytes, of at most {LONGEST_NAME}");
-            return Err(Fault::new(text).into());
+            return Err(fault(text));
         }
         let at = self.at;
         self.take(length)?;
@@ -124,7 +124,7 @@ impl<R: Read + Seek> Reader<R> {
         fill(&mut self.from, &mut bytes, at, self.size)?;
         String::from_utf8(bytes).map_err(|error| {
             let name = short(&String::from_utf8_lossy(error.as_bytes()));
-            Fault::new(format!("the name '{name}' of a {of} is not UTF-8")).into()
+            fault(format!("the name '{name}' of a {of} is not UTF-8"))
         })
     }
 
@@ -160,10 +160,9 @@ impl<R: Read + Seek> Reader<R> {
                 }
                 Ok(None)
             }
-            9 => Err(Fault::new(format!("lists are more than {DEEPEST} deep")).into()),
+            9 => Err(fault(format!("lists are more than {DEEPEST} deep"))),
             _ => {
-                Err(Fault::new(format!("a value has the type {kind}, which GGUF does not have"))
-                    .into())
+                Err(fault(format!("a value has the type {kind}, which GGUF does not have")).into())
             }
         }
     }
@@ -177,16 +176,12 @@ impl<R: Read + Seek> Reader<R> {
             let value = self.value(kind, 0)?;
             if name == "general.alignment" || name.starts_with("split.") {
                 let Some(value) = value else {
-                    return Err(
-                        Fault::new(format!("the key {} is not a number", short(&name))).into()
-                    );
+                    return Err(fault(format!("the key {} is not a number", short(&name))));
                 };
                 found.insert(name.clone(), value);
             }
             if let Some(twice) = names.replace(name) {
-                return Err(
-                    Fault::new(format!("the key '{}' is there twice", short(&twice))).into()
-                );
+                return Err(fault(format!("the key '{}' is there twice", short(&twice))));
             }
         }
         Ok(found)
@@ -199,7 +194,7 @@ impl<R: Read + Seek> Reader<R> {
             let name = self.name("tensor")?;
             let dimensions = self.u32()?;
             let shown = short(&name);
-            let fault = |text: String| Fault::of(&name, format!("tensor '{shown}'{text}"));
+            let fault = |text: String| fault(format!("tensor '{shown}'{text}"));
             if dimensions > MOST_DIMENSIONS {
                 return Err(fault(format!(
                     " has {dimensions} dimensions, of at most {MOST_DIMENSIONS}"
@@ -229,7 +224,7 @@ impl<R: Read + Seek> Reader<R> {
                 let text = format!(
                     " begins at byte {offset} of the data, which is not a multiple of {alignment}"
                 );
-                return Err(fault(text).into());
+                return Err(fault(text));
             }
             let product =
                 || sizes.iter().try_fold(1_u64, |product, &size| product.checked_mul(size));
@@ -238,10 +233,10 @@ impl<R: Read + Seek> Reader<R> {
             let Some(end) = length.and_then(|it| it.checked_add(offset)).filter(|&it| it < 1 << 62)
             else {
                 let text = format!(": {} of {dtype} does not fit into a file", shape(&sizes));
-                return Err(fault(text).into());
+                return Err(fault(text));
             };
             if !names.insert(name.clone()) {
-                return Err(fault(" is there twice".into()).into());
+                return Err(fault(" is there twice".into()));
             }
             sizes.reverse();
             tensors.push(Tensor { name, dtype: dtype.into(), shape: sizes, range: offset..end });
@@ -266,26 +261,26 @@ pub(super) fn read<R: Read + Seek>(mut from: R, size: u64) -> Result<Header, Err
         let text = format!(
             "this is GGUF version {version}{order}; versions 2 and 3 in little-endian order can be read"
         );
-        return Err(Fault::new(text).into());
+        return Err(fault(text));
     }
     let (tensors, keys) = (reader.u64()?, reader.u64()?);
     // A tensor takes 24 bytes of the header or more, and a key 13.
     if tensors > size / 24 || keys > size / 13 {
         let text =
             format!("a file of {size} bytes has no room for {tensors} tensors and {keys} keys");
-        return Err(Fault::new(text).into());
+        return Err(fault(text));
     }
     let keys = reader.keys(keys)?;
     let alignment = keys.get("general.alignment").copied().unwrap_or(32);
     if !alignment.is_power_of_two() || alignment > 1 << 30 {
         let text = format!("general.alignment is {alignment}, and not a power of two up to 2^30");
-        return Err(Fault::new(text).into());
+        return Err(fault(text));
     }
     let mut tensors = reader.tensors(tensors, alignment)?;
     let start = reader.at.next_multiple_of(alignment);
     // A file without tensors may end before the padding.
     if !tensors.is_empty() && start > size {
-        return Err(Fault::new(format!(
+        return Err(fault(format!(
             "the file is cut off: its data begins at byte {start}, and it has {size}"
         ))
         .into());

@@ -1,7 +1,7 @@
 //! Safetensors: the length of the header in 8 bytes, the header as JSON, and the bytes of the tensors, without gaps and in
 //! any order.
 
-use crate::error::{ErrorKind, Fault, short};
+use crate::error::{ErrorKind, fault, short};
 use crate::header::{Header, check_cover, fill};
 use crate::json::{self, LONGEST};
 use crate::tensor::{Tensor, is_dtype};
@@ -39,14 +39,14 @@ pub(super) fn read(
         let text = format!(
             "this is not a safetensors file: its header would have {length} bytes, of at most {LONGEST}"
         );
-        return Err(Fault::new(text).into());
+        return Err(fault(text));
     }
     let start = 8 + length;
     if start > size {
         let text = format!(
             "the file is cut off, or no safetensors file: its header ends at byte {start}, and it has {size}"
         );
-        return Err(Fault::new(text).into());
+        return Err(fault(text));
     }
     from.seek(SeekFrom::Start(8))?;
     let mut text = vec![0; length as usize];
@@ -54,7 +54,7 @@ pub(super) fn read(
     let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |at| at + 1);
     if !text[..end].ends_with(b"}") {
         let text = "this is not a safetensors file: its header does not end with '}' and blanks";
-        return Err(Fault::new(text).into());
+        return Err(fault(text));
     }
     let (mut tensors, mut metadata) = (Vec::new(), Vec::new());
     for (name, info) in json::object(&text, "the header")? {
@@ -71,7 +71,7 @@ pub(super) fn read(
     Ok(Header { tensors, aliases: metadata, split: None })
 }
 
-fn pairs(metadata: Value) -> Result<Vec<(String, String)>, Fault> {
+fn pairs(metadata: Value) -> Result<Vec<(String, String)>, ErrorKind> {
     let pair = |(key, value)| match value {
         Value::String(value) => Some((key, value)),
         _ => None,
@@ -81,7 +81,7 @@ fn pairs(metadata: Value) -> Result<Vec<(String, String)>, Fault> {
         Value::Object(pairs) => pairs.into_iter().map(pair).collect(),
         _ => None,
     };
-    pairs.ok_or_else(|| Fault::new("__metadata__ is not an object whose values are strings"))
+    pairs.ok_or_else(|| fault("__metadata__ is not an object whose values are strings"))
 }
 
 /// Lengths and offsets of a list.
@@ -91,8 +91,8 @@ fn lengths(value: &Value) -> Option<Vec<u64>> {
 }
 
 /// A tensor, whose entry is checked.
-fn tensor(name: String, info: &Value, start: u64) -> Result<Tensor, Fault> {
-    let fault = |text: String| Fault::of(&name, format!("tensor '{}'{text}", short(&name)));
+fn tensor(name: String, info: &Value, start: u64) -> Result<Tensor, ErrorKind> {
+    let fault = |text: String| fault(format!("tensor '{}'{text}", short(&name)));
     let text = |value: &Value| short(&value.to_string());
     let (Some(dtype), Some(shape), Some(offsets)) =
         (info.get("dtype"), info.get("shape"), info.get("data_offsets"))

@@ -10,7 +10,7 @@ const A: (&str, &str, &[u64], &[u8]) = ("a", "F32", &[2], b"12345678");
 const B: (&str, &str, &[u64], &[u8]) = ("b", "U8", &[3], b"abc");
 
 fn digests(path: impl AsRef<Path>) -> Tensors {
-    Model::open(path).unwrap().digests(&Options::new()).unwrap()
+    Model::open(path).unwrap().digests(&Options::default()).unwrap()
 }
 
 fn refusal(path: impl AsRef<Path>) -> String {
@@ -98,7 +98,7 @@ fn model_in_a_directory_is_whole() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let first = write(at, "m-00001-of-00003.safetensors", safetensors(&[A]));
-    let last = write(at, "m-00003-of-00003.safetensors", safetensors(&[B]));
+    write(at, "m-00003-of-00003.safetensors", safetensors(&[B]));
     let found = refusal(at);
     let (this, missing) = ("m-00001-of-00003.safetensors: this is a part of 3", "m-00002-of-00003");
     assert!(found.contains(this) && found.contains(missing), "{found}");
@@ -156,7 +156,7 @@ fn digests_are_the_same_with_any_threads() {
     let model = Model::open(write(folder.path(), "m", safetensors(&tensors))).unwrap();
     assert_eq!(model.bytes(), lengths.iter().sum::<usize>() as u64);
     for threads in [1, 3] {
-        let found = model.digests(&Options::new().threads(threads)).unwrap();
+        let found = model.digests(&Options { threads, ..Options::default() }).unwrap();
         for (name, length) in names.iter().zip(lengths) {
             assert_eq!(found[name].hash(), hash(&data[..length]), "{name}");
         }
@@ -170,16 +170,17 @@ fn digests_refuse_a_file_that_was_written_to_and_stops() {
     let model = Model::open(&path).unwrap();
     let cancel = Cancel::new();
     cancel.cancel();
-    let stopped = model.digests(&Options::new().cancel(&cancel)).unwrap_err();
+    let stopped =
+        model.digests(&Options { cancel: cancel.clone(), ..Options::default() }).unwrap_err();
     assert!(matches!(stopped.kind(), ErrorKind::File(treewide::file::ErrorKind::Stopped)));
     File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
-    let shorter = model.digests(&Options::new()).unwrap_err().to_string();
+    let shorter = model.digests(&Options::default()).unwrap_err().to_string();
     assert!(shorter.contains("file shrank while being hashed: 1000 of"), "{shorter}");
     let time = std::time::SystemTime::UNIX_EPOCH;
     let file = File::options().write(true).open(&path).unwrap();
     file.set_len(100 << 10).unwrap();
     file.set_modified(time).unwrap();
-    let other = model.digests(&Options::new()).unwrap_err().to_string();
+    let other = model.digests(&Options::default()).unwrap_err().to_string();
     assert!(other.contains("written to after its header was read"), "{other}");
 }
 

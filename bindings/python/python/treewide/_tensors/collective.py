@@ -135,15 +135,19 @@ class _Group:
         #: Its number among all ranks, by which meshes name it.
         self.me = self.members[self.rank]
 
+    def keep(self, error: Exception, name: str | None = None) -> None:
+        """Keep the first failure of this rank, perhaps of a tensor: the next message takes it to all."""
+        if self.problem is None:
+            self.problem = error if name is None else ValueError(f"{name}: {_text(error)}")
+            self.problem.__cause__ = None if name is None else error
+
     @contextlib.contextmanager
-    def local(self, name: str | None = None) -> Iterator[None]:
-        """Keep a failure of this rank, perhaps of a tensor: the next message takes it to all."""
+    def local(self) -> Iterator[None]:
+        """Keep a failure of this rank."""
         try:
             yield
         except Exception as error:
-            if self.problem is None:
-                self.problem = error if name is None else ValueError(f"{name}: {_text(error)}")
-                self.problem.__cause__ = None if name is None else error
+            self.keep(error)
 
     def _tensor(self, data: bytes) -> torch.Tensor:
         # A buffer of no bytes is refused.
@@ -277,6 +281,8 @@ def _check(group: _Group, known: Mapping[str, Sequence[_Known]]) -> None:
 
 def _mergers(known: Mapping[str, Sequence[_Known]], world: int) -> dict[str, int]:
     """Say which rank merges a tensor: large ones first, each to the rank with the fewest bytes so far."""
+    if world == 1:
+        return dict.fromkeys(known, 0)
     sizes = {name: max(1, all_[0].line.kind.nbytes) for name, all_ in known.items()}
     loads = [0] * world
     found = {}
@@ -403,8 +409,10 @@ def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected)
         common["expected"] = fingerprint and fingerprint.hex()
         held = state_of(model, options.get("rename"))
         for name in sorted(held):
-            with ranks.local(name):
+            try:
                 lines[name] = _line_of(held[name])
+            except Exception as error:
+                ranks.keep(error, name)
         tied = _tied(held, lines)
     known, tied = _tables(ranks, lines, tied, common)
     # All ranks have the same tables, so all raise the same here.
@@ -420,7 +428,7 @@ def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected)
     for number, name in enumerate(names):
         if name not in lines:
             continue
-        with ranks.local(name):
+        try:
             tensor, line = held[name], lines[name]
             is_whole = ranks.world == 1 and (line.mesh is None or len(line.mesh.ranks) == 1)
             is_added = is_whole and ranks.problem is None and hashing.add_whole(name, local_of(tensor))
@@ -432,6 +440,8 @@ def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected)
                 hashed = _hash(hashing, name, tensor, line, ranks.me)
                 numbers[merger[name]].append(number)
                 outgoing[merger[name]].append(hashed)
+        except Exception as error:
+            ranks.keep(error, name)
         del tensor
         if hashing.nbytes > GROUP:
             with ranks.local():

@@ -78,10 +78,11 @@ class Hashing:
         """Add a full tensor for `whole`, unless a device hashes it where it lies."""
         if device_of(local) is not None and local.numel():
             return False
-        version, data = _version(local), bytes_of(local)
+        version, is_plain = _version(local), local.is_cpu and local.is_contiguous() and not local.is_conj()
+        data = local if is_plain and not local.is_neg() else bytes_of(local)
         self._whole.append((name, local, data, version))
         # A copy takes memory.
-        self.nbytes += local.nbytes if data.data_ptr() != local.data_ptr() else 0
+        self.nbytes += data.nbytes if data is not local else 0
         return True
 
     def whole(self, threads: int) -> Iterator[tuple[str, bytes]]:

@@ -35,8 +35,10 @@ def state_of(model: Any, rename: Callable[[str], str] | None = None) -> dict[str
 def _tensors_in(inside: Any, before: str) -> Iterator[tuple[str, torch.Tensor]]:
     for key, it in inside.items() if isinstance(inside, Mapping) else enumerate(inside):
         name = f"{before}{key}"
-        if any("\ud800" <= letter <= "\udfff" for letter in name):
-            raise ValueError(f"the name of a tensor is not text: {name!r}")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"the name of a tensor is not text: {name!r}") from None
         if isinstance(it, torch.Tensor):
             _check_here(name, it)
             yield name, it
@@ -63,6 +65,8 @@ def _waited(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def local_of(tensor: torch.Tensor) -> torch.Tensor:
+    if type(tensor) is torch.Tensor and not tensor.requires_grad:
+        return tensor
     with torch._C.DisableTorchFunctionSubclass():
         return _waited(tensor.to_local() if isinstance(tensor, DTensor) else tensor).detach()
 
@@ -72,8 +76,8 @@ def place_of(tensor: torch.Tensor) -> tuple[Any, ...] | None:
     local = tensor._local_tensor if isinstance(tensor, DTensor) else tensor
     if hasattr(local, "wait"):
         return None
-    storage = local.untyped_storage()._cdata
-    return storage, local.storage_offset(), local.stride(), local.dtype, local.is_conj(), local.is_neg()
+    at = local.data_ptr() if local.numel() else local.untyped_storage()._cdata
+    return at, local.stride(), local.is_conj(), local.is_neg()
 
 
 def check_plain(tensor: torch.Tensor) -> None:

@@ -66,6 +66,8 @@ def _fingerprint(x: Model) -> bytes | None:
 
 def digests(x: Model, options: Options, expected: Expected = None) -> tuple[TensorDigests, Any]:
     """Return the digests of a model, and what is `expected`: all ranks have the same, or all raise the same."""
+    if unknown := options.keys() - Options.__annotations__.keys():
+        raise TypeError(f"there is no option {min(unknown)}: {', '.join(Options.__annotations__)}")
 
     def once() -> tuple[TensorDigests, Any]:
         if _is_known(x):

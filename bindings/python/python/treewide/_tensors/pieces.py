@@ -36,46 +36,34 @@ Answer: TypeAlias = bytes | bytearray | memoryview
 
 _MAGIC = b"tw-pieces\x01"
 
-#: Names of types in safetensors, by those of PyTorch and NumPy.
+#: Names of types in safetensors and the bytes of their items, by the names of PyTorch and NumPy.
 _DTYPES = {
-    "bool": "BOOL",
-    "uint8": "U8",
-    "int8": "I8",
-    "uint16": "U16",
-    "int16": "I16",
-    "uint32": "U32",
-    "int32": "I32",
-    "uint64": "U64",
-    "int64": "I64",
-    "float16": "F16",
-    "bfloat16": "BF16",
-    "float32": "F32",
-    "float64": "F64",
-    "complex64": "C64",
-    "float8_e4m3fn": "F8_E4M3",
-    "float8_e5m2": "F8_E5M2",
-    "float8_e4m3fnuz": "F8_E4M3FNUZ",
-    "float8_e5m2fnuz": "F8_E5M2FNUZ",
-    "float8_e8m0fnu": "F8_E8M0",
+    "bool": ("BOOL", 1),
+    "uint8": ("U8", 1),
+    "int8": ("I8", 1),
+    "uint16": ("U16", 2),
+    "int16": ("I16", 2),
+    "uint32": ("U32", 4),
+    "int32": ("I32", 4),
+    "uint64": ("U64", 8),
+    "int64": ("I64", 8),
+    "float16": ("F16", 2),
+    "bfloat16": ("BF16", 2),
+    "float32": ("F32", 4),
+    "float64": ("F64", 8),
+    "complex64": ("C64", 8),
+    "float8_e4m3fn": ("F8_E4M3", 1),
+    "float8_e5m2": ("F8_E5M2", 1),
+    "float8_e4m3fnuz": ("F8_E4M3FNUZ", 1),
+    "float8_e5m2fnuz": ("F8_E5M2FNUZ", 1),
+    "float8_e8m0fnu": ("F8_E8M0", 1),
     # Two values in a byte: a shape counts values.
-    "float4_e2m1fn_x2": "F4",
+    "float4_e2m1fn_x2": ("F4", 1),
     # Not types of safetensors.
-    "complex128": "C128",
-    "complex32": "C32",
+    "complex128": ("C128", 16),
+    "complex32": ("C32", 4),
 }
-
-#: The bytes of an item, by the name of its type.
-_ITEMS = {
-    name: size
-    for size, names in (
-        (1, "BOOL U8 I8 F8_E4M3 F8_E5M2 F8_E4M3FNUZ F8_E5M2FNUZ F8_E8M0 F4"),
-        (2, "U16 I16 F16 BF16"),
-        (4, "U32 I32 F32 C32"),
-        (8, "U64 I64 F64 C64"),
-        (16, "C128"),
-    )
-    for name in names.split()
-}
+_ITEMS = dict(_DTYPES.values())
 
 
 class Different(ValueError):
@@ -141,15 +129,19 @@ def kind_of(tensor: Any, shape: Sequence[int], dtype: str | None = None) -> Kind
     Raises `TypeError` if the type has no name in safetensors, and none is given; `ValueError` for an impossible shape.
     """
     item = tensor.element_size() if hasattr(tensor, "element_size") else _viewed(tensor).itemsize
-    if dtype is None:
-        name = str(getattr(tensor, "dtype", "uint8" if item == 1 else f"of {item} bytes")).rpartition(".")[2]
-        if name not in _DTYPES:
-            raise TypeError(f"the type {name} has no name in safetensors: give one, or pass a view of its bytes")
-        dtype = _DTYPES[name]
-    return _checked(dtype, tuple(map(operator.index, shape)), item)
+    return _kind(dtype, getattr(tensor, "dtype", None), tuple(map(operator.index, shape)), item)
 
 
 @functools.lru_cache(4096)
+def _kind(dtype: str | None, own: Any, stored: tuple[int, ...], item: int) -> Kind:
+    if dtype is None:
+        name = str(own or ("uint8" if item == 1 else f"of {item} bytes")).rpartition(".")[2]
+        if name not in _DTYPES:
+            raise TypeError(f"the type {name} has no name in safetensors: give one, or pass a view of its bytes")
+        dtype = _DTYPES[name][0]
+    return _checked(dtype, stored, item)
+
+
 def _checked(dtype: str, stored: tuple[int, ...], item: int) -> Kind:
     """Return the kind of a tensor. Raises `ValueError` for one that cannot be."""
     if not isinstance(dtype, str) or not re.fullmatch("[A-Za-z0-9_]+", dtype):

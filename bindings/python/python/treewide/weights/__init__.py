@@ -8,10 +8,9 @@ Digests are of bytes, not of values: NaNs with other bits differ, and so do 0.0 
 quantised or repacked have other bytes. Ranks are believed.
 """
 
-from collections.abc import Callable as _Callable, Mapping as _Mapping
+from collections.abc import Mapping as _Mapping
 from typing import Any as _Any, Unpack as _Unpack
 
-from treewide._arguments import BytesDone as _BytesDone
 from treewide._tensors import models as _models, pieces as _pieces
 from treewide._tensors.lists import Finding, Report, TensorDigest, TensorDigests, Verdict, VerifyError
 from treewide._tensors.pieces import Different, Missing, Piece, merge
@@ -34,18 +33,7 @@ __all__ = [
 ]
 
 
-def digests(
-    x: _models.Model,
-    /,
-    *,
-    threads: int | None = None,
-    rename: _Callable[[str], str] | None = None,
-    stable: bool = False,
-    group: _Any = None,
-    replicas: _models.Replicas = "check",
-    rows: _models.Rows = "auto",
-    progress: _BytesDone | None = None,
-) -> TensorDigests:
+def digests(x: _models.Model, /, **options: _Unpack[_models.Options]) -> TensorDigests:
     """Return type, shape and digest of each full tensor of a model, by its name.
 
     `x` is a path: of a file of safetensors or GGUF, an index, a directory as the Hub has it, or a list; or digests; or
@@ -69,9 +57,6 @@ def digests(
     valid: with a group, on all ranks, with the texts of all. So it is for replicas that differ, tensors that are not
     here (meta, emptied, freed), `Partial` and sparse ones, and a model without a tensor that has bytes.
     """
-    options = _models.Options(
-        threads=threads, rename=rename, stable=stable, group=group, replicas=replicas, rows=rows, progress=progress
-    )
     return _models.digests(x, options)[0]
 
 
