@@ -46,7 +46,7 @@ pub(crate) enum Judged {
     Nothing,
     Then(Then),
     /// It has other content than this record, and nothing shows that someone wants it to.
-    Doubt(Verdict, FileRecord, Option<Then>),
+    Doubt(Verdict, Box<FileRecord>, Option<Then>),
 }
 
 impl Earlier {
@@ -203,14 +203,14 @@ impl Earlier {
                     false => other_content(facts, facts.bytes == stamp.len, Some(moved)),
                 };
                 if verdict.is_doubtful() {
-                    return Ok(Judged::Doubt(verdict, it.file.clone(), then(it, false)));
+                    return Ok(Judged::Doubt(verdict, Box::new(it.file.clone()), then(it, false)));
                 }
             }
         }
         let doubt = |it: Was, moved| {
             let until = then(&it, false);
             let verdict = Verdict::Suspect { moved, from: Some(it.name) };
-            Ok(Judged::Doubt(verdict, it.file, until))
+            Ok(Judged::Doubt(verdict, Box::new(it.file), until))
         };
         if !by_inode.all().any(has_its_content) {
             for it in self.read(by_inode)?.into_iter().filter(is_other) {

@@ -469,7 +469,7 @@ impl<'a> Run<'a> {
             match judged {
                 Judged::Doubt(verdict, was, then) => {
                     let finding = Finding { then, ..about(&new.name, Type::File, verdict) };
-                    self.doubt(&mut new, finding, was, judge);
+                    self.doubt(&mut new, finding, *was, judge);
                 }
                 Judged::Then(then) => self.added(&new, Some(then), judge),
                 Judged::Nothing => self.added(&new, None, judge),
@@ -486,8 +486,8 @@ impl<'a> Run<'a> {
                 let mut finding = about(&new.name, Type::File, verdict);
                 if is_edited && !finding.verdict.is_doubtful() {
                     match self.earlier(&new.name, Some(&was), &task.path, &read)? {
-                        Judged::Doubt(verdict, judge, then) => {
-                            was = judge;
+                        Judged::Doubt(verdict, other, then) => {
+                            was = *other;
                             finding = Finding { then, ..about(&new.name, Type::File, verdict) };
                         }
                         Judged::Then(then) => finding.then = Some(then),
