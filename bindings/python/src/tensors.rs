@@ -22,6 +22,9 @@ use crate::threads::Threads;
 /// Name, type, shape and digest of a tensor.
 type Row<'py> = (String, String, Vec<u64>, Bound<'py, PyBytes>);
 
+/// What files say: rows, other names of tensors, and files that were not read.
+type Read<'py> = (Vec<Row<'py>>, BTreeMap<String, String>, Vec<PathBuf>);
+
 /// Rows as Python has them, and other names of their tensors.
 type Given = (Vec<(String, String, Vec<u64>, Vec<u8>)>, BTreeMap<String, String>);
 
@@ -40,7 +43,7 @@ pub(crate) fn _tensors<'py>(
     path: FilePath,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Vec<Row<'py>>, BTreeMap<String, String>, Vec<PathBuf>)> {
+) -> PyResult<Read<'py>> {
     let threads = Threads::new(threads)?;
     let model = py.detach(|| Model::open(&path.0)).map_err(|error| failed(py, &error))?;
     let course = Arc::new(Course::default());

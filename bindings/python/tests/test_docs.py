@@ -22,7 +22,7 @@ def folder_of_models(folder):
 
 
 @pytest.mark.parametrize(
-    ("document", "least"), [("README.md", 1), ("bindings/python/README.md", 15), ("docs/tensors.md", 1)]
+    ("document", "least"), [("bindings/python/README.md", 15), ("docs/tensors.md", 1)]
 )
 def test_the_examples_of_a_document_work(document, least, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -161,9 +161,7 @@ impl<R: Read + Seek> Reader<R> {
                 Ok(None)
             }
             9 => Err(fault(format!("lists are more than {DEEPEST} deep"))),
-            _ => {
-                Err(fault(format!("a value has the type {kind}, which GGUF does not have")).into())
-            }
+            _ => Err(fault(format!("a value has the type {kind}, which GGUF does not have"))),
         }
     }
 
@@ -198,8 +196,7 @@ impl<R: Read + Seek> Reader<R> {
             if dimensions > MOST_DIMENSIONS {
                 return Err(fault(format!(
                     " has {dimensions} dimensions, of at most {MOST_DIMENSIONS}"
-                ))
-                .into());
+                )));
             }
             let mut sizes = Vec::new();
             for _ in 0..dimensions {
@@ -209,16 +206,14 @@ impl<R: Read + Seek> Reader<R> {
             let Some((dtype, items, bytes)) = dtype(kind) else {
                 return Err(fault(format!(
                     " has the type {kind}, which this version of treewide does not know"
-                ))
-                .into());
+                )));
             };
             // The dimension whose items are next to each other in memory comes first.
             if sizes.first().copied().unwrap_or(1) % items != 0 {
                 let row = shape(&sizes);
                 return Err(fault(format!(
                     ": rows of {row} are not whole blocks of {items} items of {dtype}"
-                ))
-                .into());
+                )));
             }
             if offset % alignment != 0 {
                 let text = format!(
@@ -282,8 +277,7 @@ pub(super) fn read<R: Read + Seek>(mut from: R, size: u64) -> Result<Header, Err
     if !tensors.is_empty() && start > size {
         return Err(fault(format!(
             "the file is cut off: its data begins at byte {start}, and it has {size}"
-        ))
-        .into());
+        )));
     }
     for tensor in &mut tensors {
         tensor.range = start + tensor.range.start..start + tensor.range.end;
