@@ -11,13 +11,13 @@ use treewide_digests::Algorithm;
 use treewide_files::list::Lines;
 use treewide_files::name::shown;
 use treewide_manifest::machine::{
-    self, Against, Clock, Compared, Draft, Limit, Places, Update, Verify,
+    self, Against, Clock, Compared, Draft, Forget, Limit, Places, Update, Verify,
 };
 use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
     Budget, Cancel, Class, Error, ErrorKind, Evidence, Globs, Located, Manifest, Options,
-    Outboards, Rules, facts_of,
+    Outboards, PastRun, Rules, facts_of, open,
 };
 
 use crate::check::{Paths, algorithm, finding_of};
@@ -42,6 +42,8 @@ create_exception!(
     "A manifest that cannot be used: it is damaged, or not the one that was expected."
 );
 
+record! { "treewide.manifest", HistoryRun: Record { run, new, changed, gone, gap } }
+record! { "treewide.manifest", HistoryRecord: Record { until, r#type, digest, size } }
 record! { "treewide.manifest", Finding: Record { path, verdict, r#type, other, detail, evidence, until, as_then, ranges } }
 
 record! {
@@ -272,7 +274,7 @@ pub(crate) fn verify(
         verify = verify.outboards(outboards);
     }
     let (found, findings) = run(py, Threads::new(threads)?, progress, move |options, _, each| {
-        let manifest = Manifest::open(&list.0)?;
+        let manifest = open(&list.0)?;
         if let Some(expected) = expected {
             let (list, facts) = (manifest.list().hash(), facts_of(&manifest));
             if list != expected && facts != Some(expected) {
@@ -300,7 +302,7 @@ pub(crate) fn verify(
 #[pyo3(name = "diff", signature = (old, new, /))]
 pub(crate) fn diff(py: Python<'_>, old: FilePath, new: FilePath) -> PyResult<Py<Report>> {
     let (found, findings) = run(py, Threads::One, None, move |_, cancel, each| {
-        let (old, new) = (Manifest::open(&old.0)?, Manifest::open(&new.0)?);
+        let (old, new) = (open(&old.0)?, open(&new.0)?);
         machine::diff(&old, &new, cancel, each)
     })?;
     Py::new(py, report(py, findings, &found)?)
@@ -473,11 +475,13 @@ fn updated(
     list: FilePath,
     directory: FilePath,
     (also, outboards): (Vec<String>, Option<Outboards>),
-    (accept_damage, max_removed): (bool, &str),
+    (accept_damage, max_removed, forget): (bool, &str, Option<&str>),
     (resume, sync): (bool, bool),
 ) -> PyResult<Making> {
     let most = Limit::parse(max_removed).map_err(PyValueError::new_err)?;
     let update = update.accept_damage(accept_damage).most_removed(most);
+    let forget = forget.map(Forget::parse).transpose().map_err(PyValueError::new_err)?;
+    let update = forget.into_iter().fold(update, Update::forget);
     let output = list.0.clone();
     let (old, index, against) = (Some(list.0), true, Vec::new());
     Ok(Making {
@@ -499,8 +503,8 @@ fn updated(
 #[pyfunction]
 #[pyo3(name = "update", signature = (
     list, directory, /, *, full=false, accept_rot=Patterns::default(), also=Vec::new(), outboards=None, min=None,
-    accept_damage=false, max_removed="50%", resume=true, sync=true, threads=1, progress=None
-), text_signature = "(list, directory, /, *, full=False, accept_rot=(), also=(), outboards=None, min=None, accept_damage=False, max_removed='50%', resume=True, sync=True, threads=1, progress=None)")]
+    accept_damage=false, max_removed="50%", forget=None, resume=true, sync=true, threads=1, progress=None
+), text_signature = "(list, directory, /, *, full=False, accept_rot=(), also=(), outboards=None, min=None, accept_damage=False, max_removed='50%', forget=None, resume=True, sync=True, threads=1, progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn update(
     py: Python<'_>,
@@ -513,6 +517,7 @@ pub(crate) fn update(
     min: Option<Size>,
     accept_damage: bool,
     max_removed: &str,
+    forget: Option<&str>,
     resume: bool,
     sync: bool,
     threads: isize,
@@ -521,7 +526,7 @@ pub(crate) fn update(
     let globs = Globs::new(&accept_rot.0).map_err(|error| failed(py, error))?;
     let (update, with) =
         (Update::new().full(full).accept_rot(globs), self::outboards(outboards, min));
-    let accepted = (accept_damage, max_removed);
+    let accepted = (accept_damage, max_removed, forget);
     updated(update, list, directory, (also, with), accepted, (resume, sync))?
         .run(py, threads, progress)
 }
@@ -529,9 +534,9 @@ pub(crate) fn update(
 #[doc = stub!("_manifest_scrub")]
 #[pyfunction]
 #[pyo3(name = "scrub", signature = (
-    list, directory, /, *, budget="5%", also=Vec::new(), outboards=None, min=None, max_removed="50%", resume=true,
-    sync=true, threads=1, progress=None
-), text_signature = "(list, directory, /, *, budget='5%', also=(), outboards=None, min=None, max_removed='50%', resume=True, sync=True, threads=1, progress=None)")]
+    list, directory, /, *, budget="5%", also=Vec::new(), outboards=None, min=None, max_removed="50%", forget=None,
+    resume=true, sync=true, threads=1, progress=None
+), text_signature = "(list, directory, /, *, budget='5%', also=(), outboards=None, min=None, max_removed='50%', forget=None, resume=True, sync=True, threads=1, progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn scrub(
     py: Python<'_>,
@@ -542,15 +547,52 @@ pub(crate) fn scrub(
     outboards: Option<FilePath>,
     min: Option<Size>,
     max_removed: &str,
+    forget: Option<&str>,
     resume: bool,
     sync: bool,
     threads: isize,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<Made>> {
     let update = Update::new().scrub(Budget::parse(budget).map_err(PyValueError::new_err)?);
-    let (with, accepted) = (self::outboards(outboards, min), (false, max_removed));
+    let (with, accepted) = (self::outboards(outboards, min), (false, max_removed, forget));
     updated(update, list, directory, (also, with), accepted, (resume, sync))?
         .run(py, threads, progress)
+}
+
+#[doc = stub!("_manifest_history")]
+#[pyfunction]
+#[pyo3(name = "history", signature = (list, path=None, /))]
+pub(crate) fn history<'py>(
+    py: Python<'py>,
+    list: FilePath,
+    path: Option<FilePath>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let failed = |error| failed(py, error);
+    let Some(path) = path else {
+        let runs = py.detach(|| treewide_manifest::history(&list.0)).map_err(failed)?;
+        let run = |it: PastRun| {
+            let PastRun { run, new, changed, gone, gap } = it;
+            let run = make!(py, HistoryRun { run: run, new: new, changed: changed, gone: gone, gap: gap });
+            Py::new(py, (run, Record))
+        };
+        return PyTuple::new(py, runs.into_iter().map(run).collect::<PyResult<Vec<_>>>()?);
+    };
+    let name = path.0.into_os_string().into_encoded_bytes();
+    let found = py.detach(|| treewide_manifest::history_of(&list.0, &name)).map_err(failed)?;
+    let record = |(record, until): (treewide_manifest::record::Record, Option<String>)| {
+        let file = if let What::File(file) = &record.what { Some(file) } else { None };
+        let record = make!(
+            py,
+            HistoryRecord {
+                until: until,
+                r#type: record.kind().word(),
+                digest: file.map(|it| PyBytes::new(py, &it.digest)),
+                size: file.and_then(|it| it.facts.as_ref()).map(|it| it.bytes),
+            }
+        );
+        Py::new(py, (record, Record))
+    };
+    PyTuple::new(py, found.into_iter().map(record).collect::<PyResult<Vec<_>>>()?)
 }
 
 #[doc = stub!("_manifest_digests")]
@@ -558,7 +600,7 @@ pub(crate) fn scrub(
 #[pyo3(name = "digests", signature = (list, /))]
 pub(crate) fn digests(py: Python<'_>, list: FilePath) -> PyResult<Bound<'_, PyDict>> {
     let failed = |error| failed(py, error);
-    let manifest = py.detach(|| Manifest::open(&list.0)).map_err(failed)?;
+    let manifest = py.detach(|| open(&list.0)).map_err(failed)?;
     manifest.check_index().map_err(failed)?;
     let digests = PyDict::new(py);
     let mut records = manifest.records().map_err(failed)?;

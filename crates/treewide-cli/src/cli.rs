@@ -7,6 +7,7 @@ use crate::commands::dupes::{self, DupesArgs};
 use crate::commands::explain::{self, ExplainArgs};
 use crate::commands::help::Notes;
 use crate::commands::manifest::compare::{self, DiffArgs, VerifyArgs};
+use crate::commands::manifest::history::{self, HistoryArgs};
 use crate::commands::manifest::make::{self, ScrubArgs, SnapshotArgs, UpdateArgs};
 use crate::commands::manifest::root;
 use crate::commands::manifest::show::{self, ManifestArgs};
@@ -48,7 +49,6 @@ shell; as process 1 of a container, with exit status 128 + N).",
 /// One screen of 24 rows with the prompt below it: the commands, how to begin, and where the rest is.
 const SCREEN: &str = "\
 Hash files with BLAKE3, and find what changed, moved or rotted
-
 {usage-heading} {usage}   FILE... alone is `sum FILE...`.
 {subcommands}
 
@@ -97,6 +97,7 @@ pub(crate) enum Command {
     Dupes(DupesArgs),
     Missing(MissingArgs),
     Manifest(ManifestArgs),
+    History(HistoryArgs),
     Outboard(OutboardArgs),
     Tensors(TensorsArgs),
     Explain(ExplainArgs),
@@ -118,6 +119,7 @@ impl Command {
             Self::Dupes(args) => args.run(program),
             Self::Missing(args) => args.run(program),
             Self::Manifest(args) => args.run(program),
+            Self::History(args) => args.run(program),
             Self::Outboard(args) => args.run(program),
             Self::Tensors(args) => args.run(program),
             Self::Explain(args) => args.run(),
@@ -144,6 +146,7 @@ fn notes(page: Option<Page>, part: Option<&str>) -> Notes {
         Some(Page::Dupes) => dupes::NOTES,
         Some(Page::Missing) => missing::NOTES,
         Some(Page::Manifest) => show::MANIFEST,
+        Some(Page::History) => history::HISTORY,
         Some(Page::Outboard) => outboard::notes(part),
         Some(Page::Tensors) => tensors::NOTES,
         Some(Page::Explain) => explain::NOTES,

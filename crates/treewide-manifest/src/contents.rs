@@ -14,6 +14,5 @@ mod numbers;
 pub(crate) mod root;
 mod roots;
 mod similar;
-mod sorter;
 mod stages;
 mod tree;

@@ -4,6 +4,7 @@ use crate::contents::dupes::{Dupes, Found};
 use crate::contents::missing::{Missing, MissingFiles};
 use crate::error::Error;
 use crate::format::manifest::Manifest;
+use crate::keep::as_of::open;
 use crate::keep::draft::{Draft, Totals};
 use crate::run::update::Update;
 use crate::run::verdict::{Finding, Report};
@@ -49,22 +50,22 @@ fn make(
 /// Compares the tree at `dir` with the manifest at `list`, and reads every file. `each` gets the verdict on every path.
 ///
 /// # Errors
-/// As [`Manifest::open`] and [`Verify::run`].
+/// As [`open`](crate::open) and [`Verify::run`].
 pub fn verify(
     list: &Path,
     dir: &Path,
     options: &Options,
     each: &mut dyn FnMut(Finding),
 ) -> Result<Report, Error> {
-    Verify::new().run(&Manifest::open(list)?, dir, options, each)
+    Verify::new().run(&open(list)?, dir, options, each)
 }
 
 /// Compares the manifests at `old` and `new`, and reads no file of either tree. `each` gets the verdict on every path.
 ///
 /// # Errors
-/// As [`Manifest::open`] and [`machine::diff`](crate::machine::diff).
+/// As [`open`](crate::open) and [`machine::diff`](crate::machine::diff).
 pub fn diff(old: &Path, new: &Path, each: &mut dyn FnMut(Finding)) -> Result<Report, Error> {
-    crate::run::diff::diff(&Manifest::open(old)?, &Manifest::open(new)?, &Cancel::new(), each)
+    crate::run::diff::diff(&open(old)?, &open(new)?, &Cancel::new(), each)
 }
 
 /// Finds what lists, manifests and directories have more than once: files with the same content, and equal folders.

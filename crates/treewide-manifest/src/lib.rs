@@ -27,7 +27,7 @@
 //! |---|---|
 //! | make, update, verify or compare manifests in one call | [`snapshot`], [`update`], [`verify`], [`diff`] |
 //! | choose what is read, where the result goes, and what is accepted | [`machine`] |
-//! | read a manifest | [`Manifest`], [`list::List`], [`record::Record`] |
+//! | read a manifest, also as it was | [`Manifest`], [`open`], [`history()`], [`list::List`], [`record::Record`] |
 //! | find duplicates, and what is missing elsewhere | [`dupes`], [`missing`], [`Dupes`], [`Missing`] |
 //! | hear of each path, and count | [`Finding`], [`Verdict`], [`Evidence`], [`Class`], [`Report`] |
 //! | keep outboards, and find which bytes of a file are bad | [`Outboards`], [`Located`] |
@@ -58,6 +58,7 @@ mod format;
 mod keep;
 mod loss;
 mod run;
+mod sorter;
 mod tree;
 
 pub use contents::dupes::Dupes;
@@ -67,6 +68,7 @@ pub use error::{Error, ErrorKind};
 pub use format::manifest::{Index, Manifest, Records, facts as facts_of, index_path};
 pub use format::rules::{Globs, Rules};
 pub use format::{also, day, facts, index, list, record, statement, sums, trust, xattrs};
+pub use keep::as_of::{PastRun, history, history_of, open};
 pub use keep::draft::Totals;
 pub use keep::journal;
 pub use keep::located::{Bad, Located};
@@ -89,6 +91,7 @@ pub mod found {
 pub mod machine {
     pub use crate::format::regular::not_a_list;
     pub use crate::keep::draft::Draft;
+    pub use crate::keep::forget::Forget;
     pub use crate::keep::places::{Places, manifest_at};
     pub use crate::run::against::{Against, Compared};
     pub use crate::run::diff::diff;

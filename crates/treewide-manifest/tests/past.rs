@@ -12,9 +12,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
+use treewide::Hash;
 use treewide_manifest::machine::{Draft, Limit, Update};
 use treewide_manifest::record::{Record, What};
-use treewide_manifest::{Globs, Manifest, Options, Report, Rules, index_path, past_path};
+use treewide_manifest::{Globs, Manifest, Options, Report, Rules, index_path, open, past_path};
 
 const LIVES: u64 = 40;
 const DAYS: usize = 20;
@@ -118,7 +119,8 @@ struct Life {
     recorded: BTreeSet<Pair>,
     taken: BTreeSet<Pair>,
     kept_pairs: Vec<Files>,
-    states: BTreeSet<String>,
+    /// The list of each manifest that was there, by its facts.
+    states: BTreeMap<String, Hash>,
 }
 
 impl Life {
@@ -184,7 +186,7 @@ impl Life {
                 if let Some(past) = &before[2] {
                     fs::write(past_path(&self.tree.list()), past).unwrap();
                 }
-                self.states.insert(facts(&self.tree));
+                self.note_state();
             }
             15 if !past.is_empty() => {
                 let mut past = past.clone();
@@ -243,11 +245,11 @@ impl Life {
                 drop(Draft::begin_over(&self.tree.list(), true, true, None).unwrap());
                 assert!(self.tree.manifest().has_index(), "{:#?}", self.steps);
                 self.recorded.extend(present(&self.tree));
-                self.states.insert(facts(&self.tree));
+                self.note_state();
             }
             _ => {
                 self.recorded.extend(present(&self.tree));
-                self.states.insert(facts(&self.tree));
+                self.note_state();
                 self.kept_pairs.push(end);
             }
         }
@@ -297,6 +299,36 @@ impl Life {
         }
     }
 
+    fn note_state(&mut self) {
+        let manifest = self.tree.manifest();
+        self.states.insert(facts_of(&manifest), manifest.list().hash());
+    }
+
+    /// Each step back is a manifest that was there, with the bytes that its list had. All are there if nothing was damaged.
+    fn check_states(&self, is_rough: bool) {
+        let at = |back: usize| {
+            let path = format!("{}@-{back}", self.tree.list().display());
+            open(path.as_ref())
+        };
+        let mut shown = BTreeSet::new();
+        for back in 0.. {
+            let was = match at(back) {
+                Ok(was) => was,
+                Err(error) => {
+                    let is_first = error.to_string().contains("nothing before that is known");
+                    assert!(is_rough || is_first, "{error}: {:#?}", self.steps);
+                    break;
+                }
+            };
+            let known = self.states.get(&facts_of(&was));
+            assert_eq!(known, Some(&was.list().hash()), "{back} back: {:#?}", self.steps);
+            assert_eq!(was.records().unwrap().filter(Result::is_err).count(), 0);
+            shown.insert(facts_of(&was));
+        }
+        let all: BTreeSet<_> = self.states.keys().cloned().collect();
+        assert!(is_rough || shown == all, "{} of {}: {:#?}", shown.len(), all.len(), self.steps);
+    }
+
     fn check(&self) {
         let has = &present(&self.tree) | &pairs(files(&self.tree)[2].as_ref());
         let missing = &(&self.recorded - &has) - &self.taken;
@@ -309,7 +341,11 @@ fn has_past(index: &Option<Vec<u8>>) -> bool {
 }
 
 fn facts(tree: &Tree) -> String {
-    treewide_manifest::facts_of(&tree.manifest()).unwrap().to_hex().to_string()
+    facts_of(&tree.manifest())
+}
+
+fn facts_of(manifest: &Manifest) -> String {
+    treewide_manifest::facts_of(manifest).unwrap().to_hex().to_string()
 }
 
 fn life(seed: u64) {
@@ -322,10 +358,11 @@ fn life(seed: u64) {
         recorded: BTreeSet::new(),
         taken: BTreeSet::new(),
         kept_pairs: Vec::new(),
-        states: BTreeSet::new(),
+        states: BTreeMap::new(),
     };
     fs::create_dir(life.tree.at("d")).unwrap();
     life.tree.snapshot();
+    life.note_state();
     let is_rough = !seed.is_multiple_of(3);
     for _ in 0..DAYS {
         let report = life.day(is_rough);
@@ -333,6 +370,7 @@ fn life(seed: u64) {
         let damage = report.and_then(|it| it.past_damage);
         assert!(is_rough || damage.is_none(), "a false alarm: {damage:?}: {:#?}", life.steps);
     }
+    life.check_states(is_rough);
 }
 
 #[test]

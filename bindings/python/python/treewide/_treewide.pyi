@@ -19,6 +19,8 @@ __all__ = [
     "Duplicates",
     "Finding",
     "Group",
+    "HistoryRecord",
+    "HistoryRun",
     "Made",
     "MalformedLine",
     "ManifestError",
@@ -40,6 +42,7 @@ __all__ = [
     "_manifest_diff",
     "_manifest_digests",
     "_manifest_dupes",
+    "_manifest_history",
     "_manifest_missing",
     "_manifest_scrub",
     "_manifest_snapshot",
@@ -753,6 +756,28 @@ class Made(Report):
     def __bool__(self) -> bool:
         """Whether the manifest says what every file is: all could be read, no old digest stays, no outboard failed."""
 
+class HistoryRun:
+    """A run that changed a manifest."""
+
+    #: When it began, such as `"2026-11-26T02:00:03Z"`.
+    run: str
+    #: Paths that were new, that changed, and that were gone.
+    new: int
+    changed: int
+    gone: int
+    #: `"forgotten"` or `"damaged"` if the records until then are not known.
+    gap: str | None
+
+class HistoryRecord:
+    """What was recorded under a path."""
+
+    #: The run that found it changed or gone. `None` if it is recorded now.
+    until: str | None
+    #: The type of the path, such as `"file"`.
+    type: str
+    digest: bytes | None
+    size: int | None
+
 class Member:
     """A file or a folder in a group."""
 
@@ -918,6 +943,7 @@ def _manifest_update(
     min: int | str | None = None,
     accept_damage: bool = False,
     max_removed: str = "50%",
+    forget: str | None = None,
     resume: bool = True,
     sync: bool = True,
     threads: int = 1,
@@ -930,7 +956,8 @@ def _manifest_update(
     Algorithms of the old index are carried on. `also`, `outboards`, `min`, `resume`, `sync` and `progress` are those of
     `snapshot`.
 
-    Records that are dropped or replaced go to `X.b3.past`. Nothing is written if the index is damaged, unless
+    Records that are dropped or replaced go to `X.b3.past`; `forget`, `"90d"`, `"1y"` or `"all"`, leaves those out that
+    were dropped longer ago. Nothing is written if the index is damaged, unless
     `accept_damage`; or if more files are gone than `max_removed`, `"10%"` or `"1000"`, or most and none is as it was,
     which `"100%"` allows. That raises `ManifestError`, as a damaged list does. Otherwise this raises what `snapshot`
     raises.
@@ -946,6 +973,7 @@ def _manifest_scrub(
     outboards: Path | None = None,
     min: int | str | None = None,
     max_removed: str = "50%",
+    forget: str | None = None,
     resume: bool = True,
     sync: bool = True,
     threads: int = 1,
@@ -961,6 +989,19 @@ def _manifest_diff(old: Path, new: Path, /) -> Report:
     """Compare two manifests. No file of either tree is needed.
 
     Raises `ManifestError` if one is damaged, and `OSError` if one cannot be read.
+    """
+
+@overload
+def _manifest_history(list: Path, /) -> tuple[HistoryRun, ...]: ...
+@overload
+def _manifest_history(list: Path, path: Path, /) -> tuple[HistoryRecord, ...]:
+    """Return the runs that changed a manifest, or what was recorded under a path, the newest first.
+
+    `path` is relative to the directory of the manifest. What a manifest was then is `"photos.b3@2026-11-20"` or
+    `"photos.b3@-1"` (one change back), wherever a manifest is read: in `verify`, `diff`, `digests`, `dupes` and
+    `missing`.
+
+    Raises `ManifestError` if the manifest is damaged, and `OSError` if it or its past cannot be read.
     """
 
 def _manifest_digests(list: Path, /) -> dict[str, bytes]:

@@ -95,6 +95,7 @@ pub(crate) enum Page {
     Dupes,
     Missing,
     Manifest,
+    History,
     Outboard,
     Tensors,
     Explain,

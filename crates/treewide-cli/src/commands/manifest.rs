@@ -5,6 +5,7 @@
 mod against;
 mod also;
 pub(crate) mod compare;
+pub(crate) mod history;
 pub(crate) mod make;
 mod report;
 pub(crate) mod root;

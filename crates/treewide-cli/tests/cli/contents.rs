@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 /// A folder with files of these names and contents, such as `t/a=one t/b=two`.
-fn folder(files: &str) -> Folder {
+pub(crate) fn folder(files: &str) -> Folder {
     let folder = Folder::new();
     for (name, content) in files.split_whitespace().map(|it| it.split_once('=').unwrap()) {
         folder.write(name, content);
@@ -18,7 +18,7 @@ fn folder(files: &str) -> Folder {
 /// Runs each line of a table, `COMMAND | EXIT STATUS | LINES | SAID`, with `;` between lines and `&` between what is said. A line that
 /// begins with `$` is for a shell.
 #[track_caller]
-fn runs(folder: &Folder, table: &str) {
+pub(crate) fn runs(folder: &Folder, table: &str) {
     for row in table.lines().map(str::trim).filter(|it| !it.is_empty()) {
         if let Some(command) = row.strip_prefix('$') {
             let ended = folder.program("sh").args(["-ec", command]).run();

@@ -134,6 +134,8 @@ fn objects_of_all_commands_have_the_keys_of_the_docs() {
         ("diff", "diff --json t.b3 new.b3"),
         ("update", "update --json t.b3"),
         ("scrub", "scrub --json t.b3"),
+        ("history", "history --json t.b3"),
+        ("history", "history --json t.b3 a"),
         ("dupes", "dupes --json t copy.b3"),
         ("missing", "missing --json t u"),
         ("tensors", "tensors --json m.safetensors"),

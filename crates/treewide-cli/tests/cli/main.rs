@@ -21,6 +21,7 @@ mod guards_places;
 #[cfg(target_os = "linux")]
 mod guards_replaced;
 mod hints;
+mod history;
 mod hundred_thousand;
 #[cfg(target_os = "linux")]
 mod inherited;

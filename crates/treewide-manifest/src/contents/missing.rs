@@ -8,14 +8,15 @@ use crate::contents::facts::{Facts, first, last};
 use crate::contents::numbers::Numbers;
 use crate::contents::root::Root;
 use crate::contents::roots::{Roots, Run, runs};
-use crate::contents::sorter::{Sorted, Sorter};
 use crate::contents::stages::{Wanted, resolve};
 use crate::error::Error;
 use crate::run::verdict::Evidence;
+use crate::sorter::{Sorted, Sorter};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use treewide::OUT_LEN;
 use treewide_files::Options;
+use treewide_files::name::shown;
 
 /// Whether a record is of the first operand. Those are the first of a run.
 const FIRST: u8 = 0;
@@ -95,6 +96,11 @@ impl Missing {
     ) -> Result<MissingFiles, Error> {
         let operands = [first_operand].into_iter().chain(others.iter().map(AsRef::as_ref));
         let mut roots = Roots::open(&operands.collect::<Vec<_>>(), self.quick, options)?;
+        if let Some(then) = roots.all.iter().skip(1).find(|it| it.is_then()) {
+            let then = shown(then.path());
+            let cause = "has the files of then, which may be gone; name it as the first, or name the manifest of now";
+            return Err(Error::usage(format!("{then}: {cause}")));
+        }
         let sides =
             [roots.sizes(options, true, &|it| it == 0)?, roots.sizes(options, true, &|it| it > 0)?];
         roots.read = resolve(&mut roots.all, options, &|number, size| {

@@ -2,7 +2,6 @@
 
 use crate::contents::entry::{EMPTY, Each, Kind};
 use crate::contents::facts::{Facts, Inode, last};
-use crate::contents::sorter::Sorter;
 use crate::contents::tree::{Tree, indexed};
 use crate::error::{Error, ErrorKind};
 use crate::format::list::{Line, Reader, twice};
@@ -10,6 +9,7 @@ use crate::format::manifest::{Index, Manifest};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use crate::run::verdict::Evidence;
+use crate::sorter::Sorter;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use treewide::OUT_LEN;
@@ -81,6 +81,11 @@ impl Root {
         if let Index::Bound(ends) = manifest.index() { Some(&ends.0.began) } else { None }
     }
 
+    /// Whether it is what a manifest was.
+    pub(crate) fn is_then(&self) -> bool {
+        matches!(&self.from, From::Manifest(manifest) if manifest.is_then())
+    }
+
     /// Files whose digests are not believed, and why.
     pub(crate) fn doubtful(&self) -> impl Iterator<Item = (&Path, &str)> {
         let all = self.doubtful.get().into_iter().flatten();
@@ -92,7 +97,8 @@ impl Root {
         if !self.is_record() {
             return self.path.canonicalize().ok();
         }
-        let is_list = self.path.extension().is_some_and(|it| it == "b3");
+        // Files of then have no place now.
+        let is_list = !self.is_then() && self.path.extension().is_some_and(|it| it == "b3");
         let dir = is_list.then(|| self.path.with_extension("").canonicalize().ok())??;
         dir.is_dir().then_some(dir)
     }
@@ -173,7 +179,9 @@ impl Root {
                         doubtful.push((name::path(&record.name), cause));
                         digest = None;
                     }
-                    Kind::File(digest, recorded(file, number))
+                    let facts = recorded(file, number);
+                    let inode = facts.inode.filter(|_| !self.is_then());
+                    Kind::File(digest, Facts { inode, ..facts })
                 }
                 What::Directory(_) => Kind::Directory,
                 What::Link(to) => Kind::Other(to),

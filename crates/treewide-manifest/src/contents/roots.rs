@@ -3,9 +3,10 @@
 use crate::contents::entry::{EMPTY, Kind};
 use crate::contents::facts::{Facts, first};
 use crate::contents::root::Root;
-use crate::contents::sorter::Sorted;
 use crate::error::Error;
 use crate::format::name;
+use crate::format::regular::then;
+use crate::sorter::Sorted;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
@@ -48,7 +49,8 @@ impl Roots {
                 let cause = "lists are read more than once, and a pipe cannot be; write it to a file, and name that";
                 return Err(refused(path, cause));
             }
-            let full = path.canonicalize().map_err(|error| Error::read(path, error))?;
+            let full = if then(path).is_some() { Ok(path.into()) } else { path.canonicalize() };
+            let full = full.map_err(|error| Error::read(path, error))?;
             if seen.contains(&full) {
                 return Err(refused(path, "is named twice; name it once"));
             }

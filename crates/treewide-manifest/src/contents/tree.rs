@@ -6,8 +6,9 @@ use crate::error::Error;
 use crate::format::manifest::{Manifest, Records, index_path};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};
-use crate::format::regular;
+use crate::format::regular::{self, then};
 use crate::format::rules::{Globs, Rules};
+use crate::keep::as_of;
 use crate::run::join::Walked;
 use crate::run::verdict::Evidence;
 use crate::tree::scan::{Entry, Own, Scan, Scanned, There};
@@ -92,12 +93,9 @@ impl Tree {
             let name = entry.name().strip_suffix(b"/").unwrap_or(entry.name()).into();
             tree.items.push(Item { name, what });
         }
-        match (recorded.records, &tree.manifest) {
-            (Some(mut records), Some(manifest)) => {
-                records.by_ref().try_for_each(|it| it.map(drop))?;
-                records.check(manifest.list().path())?;
-            }
-            _ => {}
+        if let (Some(mut records), Some(manifest)) = (recorded.records, &tree.manifest) {
+            records.by_ref().try_for_each(|it| it.map(drop))?;
+            records.check(manifest.list().path())?;
         }
         Ok(tree)
     }
@@ -200,10 +198,12 @@ fn manifest_of(dir: &Path) -> Result<Option<Manifest>, Error> {
 /// The manifest at this list, if it has an index.
 pub(crate) fn indexed(list: &Path) -> Result<Option<Manifest>, Error> {
     // One that cannot be looked at is there: a link to a disk that is off, for one.
-    if index_path(list).symlink_metadata().is_err_and(|it| it.kind() == io::ErrorKind::NotFound) {
+    if then(list).is_none()
+        && index_path(list).symlink_metadata().is_err_and(|it| it.kind() == io::ErrorKind::NotFound)
+    {
         return Ok(None);
     }
-    let manifest = Manifest::open(list)?;
+    let manifest = as_of::open(list)?;
     manifest.check_index()?;
     Ok(Some(manifest).filter(Manifest::has_index))
 }

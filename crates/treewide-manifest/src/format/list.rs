@@ -135,6 +135,11 @@ impl List {
         })
     }
 
+    /// Reads a list in a file that has no name; `path` is for messages.
+    pub(crate) fn of_file(path: &Path, file: File) -> Result<Self, Error> {
+        Self::new(path, Source::File(Arc::new(file)))
+    }
+
     /// Reads a list that is in memory; `path` is for messages.
     ///
     /// # Errors

@@ -12,7 +12,9 @@ use crate::format::rules::Rules;
 use std::cmp::Ordering;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+use tempfile::NamedTempFile;
 use treewide::Hash;
 use treewide_digests::Algorithm;
 
@@ -25,6 +27,8 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 pub struct Manifest {
     list: List,
     index: Index,
+    /// The index of a manifest as it was.
+    then: Option<Arc<NamedTempFile>>,
 }
 
 /// The index of a list.
@@ -54,7 +58,7 @@ impl Manifest {
         let mut tries = TRIES;
         loop {
             let list = List::open(path)?;
-            let index = match open_index(&list) {
+            let index = match open_index(&list, None) {
                 Ok(None) => Index::Absent,
                 Ok(Some(index)) => Index::Bound(Box::new((index.header, index.trailer))),
                 // An update may have put the list into its place, and the index not yet.
@@ -65,13 +69,23 @@ impl Manifest {
                 }
                 Err(cause) => Index::Ignored(cause),
             };
-            return Ok(Self { list, index });
+            return Ok(Self { list, index, then: None });
         }
     }
 
     /// A list without an index.
     pub fn of_list(list: List) -> Self {
-        Self { list, index: Index::Absent }
+        Self { list, index: Index::Absent, then: None }
+    }
+
+    /// A manifest as it was, whose index is in a temporary file.
+    pub(crate) fn of_then(list: List, ends: (Header, Trailer), index: NamedTempFile) -> Self {
+        Self { list, index: Index::Bound(Box::new(ends)), then: Some(Arc::new(index)) }
+    }
+
+    /// Whether it is what a manifest was.
+    pub(crate) fn is_then(&self) -> bool {
+        self.then.is_some()
     }
 
     /// The list.
@@ -146,7 +160,7 @@ impl Manifest {
     /// If it cannot be read again.
     pub fn records(&self) -> Result<Records, Error> {
         let index = match &self.index {
-            Index::Bound(ends) => match open_index(&self.list) {
+            Index::Bound(ends) => match open_index(&self.list, self.then.as_deref()) {
                 // What was said of it, such as its rules and the digest of its facts, is still so.
                 Ok(Some(index)) if (&index.header, &index.trailer) == (&ends.0, &ends.1) => {
                     Some(index)
@@ -189,7 +203,11 @@ pub(crate) fn unusable_index(list: &Path, cause: &str) -> Error {
     Error::new(index_path(list), ErrorKind::List(cause))
 }
 
-fn open_index(list: &List) -> Result<Option<IndexFile>, String> {
+fn open_index(list: &List, then: Option<&NamedTempFile>) -> Result<Option<IndexFile>, String> {
+    if let Some(then) = then {
+        let file = then.reopen().map_err(|error| error.to_string())?;
+        return IndexFile::open(file, &list.hash()).map(Some);
+    }
     if list.file().is_none() {
         return Ok(None);
     }

@@ -40,8 +40,18 @@ pub(crate) fn part_of(path: &Path) -> Option<(&'static str, Option<PathBuf>)> {
     Some((what, list.filter(|it| !it.is_empty()).map(PathBuf::from)))
 }
 
+/// The list and the time in `X.b3@WHEN`. A file that has this whole name is that file.
+pub(crate) fn then(path: &Path) -> Option<(&Path, &str)> {
+    let (list, when) = path.to_str()?.rsplit_once('@')?;
+    let list = Path::new(list);
+    (list.is_file() && path.symlink_metadata().is_err()).then_some((list, when))
+}
+
 /// The error about such a part where a list is expected.
 pub fn not_a_list(path: &Path) -> Option<String> {
+    if let Some((list, _)) = then(path) {
+        return Some(format!("is what {0} was, and is only read; name {0}", shown(list)));
+    }
     Some(match part_of(path)? {
         (what, Some(list)) => format!("is the {what} of {0}; name {0}", shown(&list)),
         (what, None) => format!("is the {what} of a list; name the list"),

@@ -166,10 +166,15 @@ impl Draft {
         Self { keeps: Some((resumes, from)), ..self }
     }
 
-    /// Looks at the past of the manifest in its place, which is made from `old`.
-    pub(crate) fn open_past(&mut self, old: Option<&Manifest>) -> Result<(), Error> {
+    /// Looks at the past of the manifest in its place, which is made from `old`. Sections of runs before `forget` are left out.
+    pub(crate) fn open_past(
+        &mut self,
+        old: Option<&Manifest>,
+        forget: Option<String>,
+    ) -> Result<(), Error> {
         if self.index.is_some() {
-            self.past = Some(Past::open(&self.path, old)?);
+            let past = self.past.insert(Past::open(&self.path, old)?);
+            past.forget = forget;
         }
         Ok(())
     }

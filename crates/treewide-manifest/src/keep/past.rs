@@ -26,6 +26,7 @@ use crate::format::xattrs::changes;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 use treewide::{Hasher, OUT_LEN};
@@ -49,21 +50,21 @@ pub fn past_path(list: &Path) -> PathBuf {
 
 /// The first line of a section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Header {
+pub(crate) struct Header {
     treewide: String,
-    run: String,
+    pub(crate) run: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    since: Option<String>,
+    pub(crate) since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<String>,
     /// Why it is in the place of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    gap: Option<String>,
+    pub(crate) gap: Option<String>,
     /// Facts of the old manifest; `null` if it had no index that could be used. A gap has no such key.
     #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     from: Option<Option<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rules: Option<Rules>,
+    pub(crate) rules: Option<Rules>,
 }
 
 /// A key that may be `null`, and is not there otherwise.
@@ -82,8 +83,8 @@ struct Trailer {
 /// A section that proves itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
-    header: Header,
-    to: Option<String>,
+    pub(crate) header: Header,
+    pub(crate) to: Option<String>,
     check: String,
 }
 
@@ -138,6 +139,8 @@ pub(crate) struct Past {
     damage: Option<String>,
     /// A remark that is not an error.
     pub(crate) note: Option<String>,
+    /// Sections of runs before this moment are forgotten.
+    pub(crate) forget: Option<String>,
     writes: Writes,
 }
 
@@ -173,6 +176,7 @@ impl Past {
             last: None,
             damage: None,
             note: None,
+            forget: None,
             writes: Writes::Nothing,
         };
         let path = past.path.clone();
@@ -308,7 +312,8 @@ impl Past {
             Some(from) => from != to,
             None => additions.count > 0 || self.len.is_some(),
         };
-        if has_section || accepts_damage {
+        let forgets = self.forget.is_some() && self.len.is_some();
+        if has_section || accepts_damage || forgets {
             self.read_once()?;
         }
         let path = self.path.clone();
@@ -316,8 +321,10 @@ impl Past {
         let is_damaged = self.len.is_some() && self.damage.is_some();
         let mut all = if is_damaged && accepts_damage {
             Some(self.whole_pieces(run).map_err(failed)?)
+        } else if let (true, Some((stop, begin))) = (!is_damaged, self.forgotten()) {
+            Some(self.same_bytes(&begin, stop).map_err(failed)?)
         } else if has_section && self.len.is_some() && has_other_names(&self.path) {
-            Some(self.same_bytes().map_err(failed)?)
+            Some(self.same_bytes(&[], 0).map_err(failed)?)
         } else {
             None
         };
@@ -357,12 +364,33 @@ impl Past {
         unfinished.map_or(self.len.unwrap_or(0), |it| it.start)
     }
 
-    /// All of it in a new file, as another one has its place as well.
-    fn same_bytes(&self) -> io::Result<Replacement> {
+    /// Where the part ends that is forgotten, and what is in its place. It goes no further than the section that the index names, so
+    /// that a run which is killed now leaves nothing that looks like damage.
+    fn forgotten(&mut self) -> Option<(u64, Vec<u8>)> {
+        let before = self.forget.take()?;
+        let pieces = self.pieces.iter().flatten();
+        let sections = pieces.filter_map(|it| Some((it.section.as_ref()?, it.stop)));
+        let named = |(it, _): &(&Section, u64)| it.is_before(self.bound.as_ref());
+        let count = self.bound.as_ref().and_then(|_| sections.clone().position(|it| named(&it)))?;
+        let old = sections.clone().take(count + 1);
+        let old = old.take_while(|(it, _)| it.header.run < before).last();
+        let is_new = |it: &(&Section, u64)| it.0.header.gap.as_deref() != Some("forgotten");
+        let (last, stop) = old.filter(is_new)?;
+        let (text, check) = gap("forgotten", &last.header.run, Some(&last.check));
+        if self.last.as_ref() == Some(&last.check) {
+            self.last = Some(check);
+        }
+        Some((stop, text))
+    }
+
+    /// All from `start` on in a new file, behind other bytes. Another file has its place as well, or a part is left out.
+    fn same_bytes(&self, begin: &[u8], start: u64) -> io::Result<Replacement> {
         let mut all = Replacement::begin_next_to(&self.path, None, None)?;
         let end = self.end();
-        let file = regular::open(&self.path)?;
-        io::copy(&mut (&file).take(end), &mut all)?;
+        let mut file = regular::open(&self.path)?;
+        all.write_all(begin)?;
+        file.seek(SeekFrom::Start(start))?;
+        io::copy(&mut (&file).take(end.saturating_sub(start)), &mut all)?;
         all.write_all(line_end(&file, end)?)?;
         Ok(all)
     }
@@ -380,7 +408,7 @@ impl Past {
                 continue;
             };
             if std::mem::take(&mut is_lost) || !section.follows(before) {
-                all.write_all(&gap(run, section.header.after.as_deref()).0)?;
+                all.write_all(&gap("damaged", run, section.header.after.as_deref()).0)?;
             }
             (&file).seek(SeekFrom::Start(piece.start))?;
             io::copy(&mut (&file).take(piece.stop - piece.start), &mut all)?;
@@ -389,7 +417,7 @@ impl Past {
         let is_named =
             |it: &String| pieces.iter().flat_map(|it| &it.section).any(|by| by.is_before(Some(it)));
         if is_lost || !self.bound.as_ref().is_none_or(is_named) {
-            let (text, check) = gap(run, self.bound.as_deref());
+            let (text, check) = gap("damaged", run, self.bound.as_deref());
             all.write_all(&text)?;
             self.last = Some(check);
         }
@@ -440,6 +468,14 @@ pub struct PastTotals {
     pub damage: Option<String>,
 }
 
+/// The sections of the past of a manifest that prove themselves, and where they are.
+pub(crate) fn sections(manifest: &Manifest) -> Result<Vec<(Section, Range<u64>)>, Error> {
+    let Some(mut past) = Past::of(manifest)? else { return Ok(Vec::new()) };
+    past.read_once()?;
+    let pieces = past.pieces.into_iter().flatten();
+    Ok(pieces.filter_map(|it| Some((it.section?, it.start..it.stop))).collect())
+}
+
 /// Reads the past of a manifest as a whole. `None` if it has none.
 ///
 /// # Errors
@@ -469,7 +505,7 @@ impl Section {
         self.header.gap.is_some() || before.map_or(after.is_none(), |it| it.is_before(after))
     }
 
-    fn from(&self) -> Option<&String> {
+    pub(crate) fn from(&self) -> Option<&String> {
         self.header.from.as_ref().and_then(Option::as_ref)
     }
 }
@@ -657,13 +693,13 @@ fn line_end(mut file: &File, end: u64) -> io::Result<&'static [u8]> {
 }
 
 /// The lines of a section that says that others are missing, and its check.
-fn gap(run: &str, after: Option<&str>) -> (Vec<u8>, String) {
+fn gap(word: &str, run: &str, after: Option<&str>) -> (Vec<u8>, String) {
     let header = Header {
         treewide: VERSION.into(),
         run: run.into(),
         since: None,
         after: after.map(str::to_owned),
-        gap: Some("damaged".into()),
+        gap: Some(word.into()),
         from: None,
         rules: None,
     };

@@ -16,6 +16,7 @@ use crate::format::rules::{Globs, Rules};
 use crate::format::trust::{Moment, Moments};
 use crate::format::xattrs::Xattrs;
 use crate::keep::draft::{Draft, Totals};
+use crate::keep::forget::Forget;
 use crate::keep::journal::Taken;
 use crate::keep::outboards::{Making, Outboards, Written};
 use crate::keep::past::{Additions, past_path};
@@ -79,6 +80,7 @@ pub struct Update {
     against: Option<Against>,
     accepts_damage: bool,
     most_removed: Limit,
+    forget: Option<Forget>,
 }
 
 /// A manifest that was made and has not appeared yet.
@@ -138,6 +140,11 @@ impl Update {
         self
     }
 
+    /// Leaves records out of the past that were dropped or replaced longer ago. Nothing else forgets them.
+    pub fn forget(self, age: Forget) -> Self {
+        Self { forget: Some(age), ..self }
+    }
+
     /// Writes the outboards of files that are read, while they are read, and reads the files whose outboards are missing. A folder in
     /// the tree is an error, unless the rules exclude it. Outboards that cannot be written are [reported](Made::outboards) in the end.
     pub fn outboards(self, outboards: Outboards) -> Self {
@@ -185,6 +192,10 @@ impl Update {
         if old.is_none_or(|old| old.list().path() != draft.path()) {
             draft.replaces_nothing()?;
         }
+        if old.is_some_and(Manifest::is_then) {
+            let cause = "what a manifest was is only read; update the manifest of now";
+            return Err(Error::usage(cause));
+        }
         let guard = Guard::new(old, dir, self.most_removed);
         guard.check_old(self.accepts_damage)?;
         let least = self.outboards.as_ref().map_or(u64::MAX, Outboards::least);
@@ -192,7 +203,7 @@ impl Update {
         let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
         let making = self.outboards.as_ref().map(begin).transpose()?;
         let in_place = old.filter(|old| old.list().path() == draft.path());
-        draft.open_past(in_place)?;
+        draft.open_past(in_place, self.forget.map(Forget::before))?;
         let mut additions = Additions::new(in_place, draft.path());
         let damage = match old.filter(|_| self.accepts_damage) {
             Some(old) => accepted(old, &mut additions)?,

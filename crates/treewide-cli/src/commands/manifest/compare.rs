@@ -20,7 +20,7 @@ use std::rc::Rc;
 use treewide_files::list::json::Object;
 use treewide_files::size;
 use treewide_manifest::machine::{Places, Verify};
-use treewide_manifest::{Cancel, Class, Evidence, Globs, Index, Manifest, Outboards, Report};
+use treewide_manifest::{Cancel, Class, Evidence, Globs, Index, Manifest, Outboards, Report, open};
 
 pub(crate) const VERIFY: Notes = Notes {
     exit: EXIT,
@@ -237,7 +237,7 @@ impl VerifyArgs {
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
         let only = Globs::new(&self.only)?;
-        let manifest = Manifest::open(&self.manifest)?;
+        let manifest = open(&self.manifest)?;
         if let Some(expected) = &self.expect {
             self.is_expected(&manifest, expected)?;
         }
@@ -334,8 +334,8 @@ impl DiffArgs {
         let is_directory = self.new.is_dir();
         // Each is read as a whole: at the same time.
         let (old, new) = std::thread::scope(|scope| {
-            let new = (!is_directory).then(|| scope.spawn(|| Manifest::open(&self.new)));
-            (Manifest::open(&self.old), new.map(std::thread::ScopedJoinHandle::join))
+            let new = (!is_directory).then(|| scope.spawn(|| open(&self.new)));
+            (open(&self.old), new.map(std::thread::ScopedJoinHandle::join))
         });
         let old = old?;
         let new = match new {

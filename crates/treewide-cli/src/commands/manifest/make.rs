@@ -23,7 +23,7 @@ use std::rc::Rc;
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 use treewide_files::size;
-use treewide_manifest::machine::{Clock, Draft, Limit, Made, Places, Update, not_a_list};
+use treewide_manifest::machine::{Clock, Draft, Forget, Limit, Made, Places, Update, not_a_list};
 use treewide_manifest::{
     Budget, Class, Finding, Globs, Index, Manifest, Outboards, Report, Rules, Totals, Written,
     journal,
@@ -159,10 +159,19 @@ struct AcceptArgs {
     #[arg(long, value_name = "MOST", default_value = "50%", value_parser = Limit::parse)]
     #[arg(help_heading = "Verdict")]
     max_removed: Limit,
+
+    /// Forget records that were dropped or replaced longer ago: 90d, 1y, or all
+    ///
+    /// Nothing else forgets them. Names, times and digests of deleted files are in X.b3.past until then. One name alone cannot be
+    /// forgotten.
+    #[arg(long, value_name = "AGE", value_parser = Forget::parse)]
+    #[arg(help_heading = "Verdict")]
+    forget: Option<Forget>,
 }
 
 impl AcceptArgs {
     fn apply(&self, update: Update) -> anyhow::Result<Update> {
+        let update = self.forget.into_iter().fold(update, Update::forget);
         Ok(update.most_removed(self.max_removed).accept_rot(Globs::new(&self.accept_rot)?))
     }
 }

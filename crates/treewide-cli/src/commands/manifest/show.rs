@@ -87,13 +87,17 @@ impl ManifestArgs {
             match &self.show {
                 Show::Lines { list, algorithm } => {
                     match algorithm.filter(|it| *it != Algorithm::BLAKE3) {
-                        None => lines(program, &Manifest::open(list)?)?,
-                        Some(it) => output::print(&sums::list(&Manifest::open(list)?, it)?)?,
+                        None => lines(program, &treewide_manifest::open(list)?)?,
+                        Some(it) => {
+                            output::print(&sums::list(&treewide_manifest::open(list)?, it)?)?
+                        }
                     }
                 }
                 Show::Statement { list, name } => statement(list, name.as_deref())?,
-                Show::Stat { list, path: None } => total(&Manifest::open(list)?)?,
-                Show::Stat { list, path: Some(path) } => stat(&Manifest::open(list)?, path)?,
+                Show::Stat { list, path: None } => total(&treewide_manifest::open(list)?)?,
+                Show::Stat { list, path: Some(path) } => {
+                    stat(&treewide_manifest::open(list)?, path)?
+                }
             }
             Ok(Outcome::Success)
         })
@@ -122,7 +126,7 @@ fn statement(list: &Path, name: Option<&str>) -> anyhow::Result<()> {
     let stem = list.file_stem().map(|it| it.to_string_lossy());
     let name = name.or(stem.as_deref()).unwrap_or_default();
     let mut text = Vec::new();
-    treewide_manifest::statement::write(&Manifest::open(list)?, name, &mut text)?;
+    treewide_manifest::statement::write(&treewide_manifest::open(list)?, name, &mut text)?;
     output::print(&text)
 }
 
