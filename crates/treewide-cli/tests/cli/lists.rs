@@ -129,6 +129,8 @@ x | MD5 (alpha.txt) = @MD5\nSIZE (alpha.txt) = 6x\n |  | 3 | (the length is not 
 x | @SHA256  -\n |  | 0 | -: OK
 SHA256SUMS | @SHA256  -\n |  | 0 | -: OK
 x | @SHA256  alpha.txt\n@ZERO  sub\\b\n | --ignore-missing | 3 | (there is no such file, and sub/b may be it)\n
+x | @SHA256  alpha.txt\n\\@ZERO  BACK\\\\s\n | --ignore-missing | 3 | may be it)
+x | @SHA256  alpha.txt\n@ZERO  back/S\n | --ignore-missing | 3 | may be it)
 x | @SHA256  alpha.txt\n@ZERO  ALPHA.TXT*\n | --ignore-missing | 3 | (there is no such file, and alpha.txt may be it)
 x | @SHA256  alpha.txt\n@ZERO  ä\n | --ignore-missing | 3 | and ä may be it)
 x | @SHA256  alpha.txt\n@ZERO   alpha.txt\n | --ignore-missing | 3 | and alpha.txt may be it)
@@ -250,7 +252,7 @@ fn check_reads_the_lists_of_other_programs() {
 #[test]
 fn check_says_what_it_does_not_verify() {
     let folder = folder();
-    for (name, content) in [("ä", "x"), ("sub/b", "b"), ("empty", "")] {
+    for (name, content) in [("ä", "x"), ("sub/b", "b"), ("back\\s", "x"), ("empty", "")] {
         folder.write(name, content);
     }
     for row in rows(CASES) {

@@ -17,16 +17,24 @@ pub(super) struct Absent {
 impl Absent {
     /// The file that may be meant by a path at which there is none.
     pub(super) fn other(&mut self, path: &Path) -> Option<PathBuf> {
-        let text = path.to_str()?;
+        let mut rest = path.to_str()?;
         let mut found = PathBuf::from(if path.is_absolute() { "/" } else { "" });
-        for part in text.split(['/', '\\']).filter(|it| !it.is_empty()) {
-            let exact = found.join(part);
-            found = match exact.symlink_metadata() {
-                Ok(_) => exact,
-                Err(_) => found.join(self.in_dir(&found)?.get(&letters(part))?),
-            };
+        while !rest.is_empty() {
+            // A `\` may be a letter, or end the name of a directory, and the file may have one where the list has `/`.
+            let end = |mark| rest.find(mark).unwrap_or(rest.len());
+            let mut ends = [end('/'), end('\\'), rest.len()].into_iter();
+            let (next, end) = ends.find_map(|it| Some((self.named(&found, &rest[..it])?, it)))?;
+            (found, rest) = (next, rest.get(end + 1..).unwrap_or_default());
         }
         Some(found)
+    }
+
+    fn named(&mut self, dir: &Path, name: &str) -> Option<PathBuf> {
+        let exact = dir.join(name);
+        match name.is_empty() || exact.symlink_metadata().is_ok() {
+            true => Some(exact),
+            false => Some(dir.join(self.in_dir(dir)?.get(&letters(name))?)),
+        }
     }
 
     fn in_dir(&mut self, dir: &Path) -> Option<&HashMap<String, OsString>> {
@@ -47,5 +55,6 @@ fn letters(name: &str) -> String {
             || it.is_control()
             || matches!(it, '*' | '?' | '\u{200b}'..='\u{200f}' | '\u{feff}')
     };
-    name.nfkc().filter(|it| !is_mark(it)).flat_map(char::to_lowercase).collect()
+    let letters = name.nfkc().filter(|it| !is_mark(it)).flat_map(char::to_lowercase);
+    letters.map(|it| if it == '/' { '\\' } else { it }).collect()
 }
