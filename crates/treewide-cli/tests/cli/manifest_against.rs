@@ -64,7 +64,7 @@ fn lists_of_every_form_are_read_and_several_at_once() {
     folder.write("t/blake3.txt", folder.read("l.b3"));
     for (list, said) in [
         ("plain", "5 OK, by SHA-256; 1 file not listed"),
-        ("MD5SUMS", "5 OK, by MD5, which proves nothing against intent; 1"),
+        ("MD5SUMS", "5 OK, by MD5, which finds damage, but not a file that someone forged; 1"),
         ("t/blake3.txt", "5 OK; 1 file"),
         ("plain --against MD5SUMS --against t/blake3.txt", "5 files checked: 5 OK, by"),
     ] {

@@ -17,7 +17,7 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// By which algorithms, unless that is BLAKE3 alone: `, by SHA-256 and MD5 (MD5 proves nothing against intent)`.
+/// By which algorithms, unless that is BLAKE3 alone: `, by SHA-256 and MD5 (MD5 finds damage, but not a file that someone forged)`.
 pub(super) fn by(algorithms: &[Algorithm]) -> String {
     if algorithms.iter().all(|it| *it == Algorithm::BLAKE3) {
         return String::new();
@@ -32,13 +32,20 @@ pub(super) fn by(algorithms: &[Algorithm]) -> String {
         }
     };
     let weak = algorithms.iter().filter(|it| it.is_weak()).count();
-    let prove = if weak == 1 { "proves" } else { "prove" };
+    let find = if weak == 1 { "finds" } else { "find" };
     match weak {
         0 => format!(", by {}", names(false)),
         _ if weak == algorithms.len() => {
-            format!(", by {}, which {prove} nothing against intent", names(false))
+            format!(
+                ", by {}, which {find} damage, but not a file that someone forged",
+                names(false)
+            )
         }
-        _ => format!(", by {} ({} {prove} nothing against intent)", names(false), names(true)),
+        _ => format!(
+            ", by {} ({} {find} damage, but not a file that someone forged)",
+            names(false),
+            names(true)
+        ),
     }
 }
 
@@ -54,10 +61,16 @@ mod tests {
             (&[A::BLAKE3], ""),
             (&[A::SHA256], ", by SHA-256"),
             (&[A::BLAKE3, A::SHA256], ", by BLAKE3 and SHA-256"),
-            (&[A::MD5], ", by MD5, which proves nothing against intent"),
+            (&[A::MD5], ", by MD5, which finds damage, but not a file that someone forged"),
             (&[A::BLAKE3, A::SHA256, A::SHA512], ", by BLAKE3, SHA-256 and SHA-512"),
-            (&[A::MD5, A::SHA1], ", by MD5 and SHA-1, which prove nothing against intent"),
-            (&[A::SHA256, A::MD5], ", by SHA-256 and MD5 (MD5 proves nothing against intent)"),
+            (
+                &[A::MD5, A::SHA1],
+                ", by MD5 and SHA-1, which find damage, but not a file that someone forged",
+            ),
+            (
+                &[A::SHA256, A::MD5],
+                ", by SHA-256 and MD5 (MD5 finds damage, but not a file that someone forged)",
+            ),
         ] {
             assert_eq!(by(algorithms), text);
         }
