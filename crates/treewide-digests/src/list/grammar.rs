@@ -99,12 +99,7 @@ pub(crate) static GRAMMARS: &[Grammar] = &[
     ),
     grammar("FILE CRC32", b";", |title, _| title.has_suffix(".sfv"), |_| Box::new(Sfv)),
     grammar("DIGEST  data/FILE", b"", |title, _| title.bag.is_some(), |_| Box::new(Bag)),
-    grammar(
-        "Key: value",
-        b"",
-        |title, line| Deb822::is(title, line),
-        |title| Box::new(Deb822::of(title)),
-    ),
+    grammar("Key: value", b"", Deb822::is, |title| Box::new(Deb822::of(title))),
     grammar(
         "LENGTH,DIGEST,FILE",
         b"##",
