@@ -769,7 +769,7 @@ class HistoryRun:
     gap: str | None
 
 class HistoryRecord:
-    """What was recorded under a path."""
+    """A record of a path, of now or of then."""
 
     #: The run that found it changed or gone. `None` if it is recorded now.
     until: str | None

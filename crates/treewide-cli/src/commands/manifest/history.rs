@@ -99,7 +99,8 @@ impl HistoryArgs {
                 ..Row::new(&self.manifest, "run", "list", Tone::Good)
             })?;
         }
-        Ok(format!("{} changed {}", count(runs.len() as u64, "run"), shown(&self.manifest)))
+        let known = runs.iter().filter(|it| it.gap.is_none()).count() as u64;
+        Ok(format!("{} changed {}", count(known, "run"), shown(&self.manifest)))
     }
 
     fn contents(&self, sheet: &mut Sheet, path: &str) -> anyhow::Result<String> {
