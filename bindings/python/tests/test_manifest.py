@@ -256,7 +256,7 @@ def test_what_is_there_twice_and_what_is_missing(tree):
     assert files.members[0] == manifest.Member("a", str(list), "claimed", None)
     assert of_tree.groups[1].members[0].evidence == "metadata"
     assert (of_list.redundant, of_list.reclaimable) == (3, 1700)
-    backup = shutil.copytree(root, list.parent / "backup")
+    backup = shutil.copytree(root, list.parent / "backup", symlinks=True)
     there = manifest.missing(root, backup)
     assert not there and (there.total_files, there.by_read) == (7, 7)
     there = manifest.missing(backup, list, threads=2)
@@ -288,6 +288,24 @@ def test_similar_folders_have_a_percentage_and_links_a_first_name(tmp_path):
     linked = next(it for it in files if len(it.members) == 3)
     assert (linked.percent, linked.files) == (None, 1)
     assert [it.link_of for it in linked.members] == [None, None, str(tmp_path / "y/0")]
+
+
+def test_manifest_is_shown_as_it_was(tree):
+    root, list = tree
+    manifest.snapshot(root)
+    was = manifest.digests(list)
+    (root / "a").unlink()
+    manifest.update(list, root)
+    assert manifest.digests(f"{list}@-1") == was
+    assert [it.verdict for it in manifest.diff(f"{list}@-1", list).findings] == ["removed"]
+    (run,) = manifest.history(list)
+    assert (run.new, run.changed, run.gone, run.gap) == (0, 0, 1, None)
+    (record,) = manifest.history(list, "a")
+    assert (record.until, record.type, record.digest, record.size) == (run.run, "file", digest(b"a" * 100), 100)
+    manifest.update(list, root, forget="all")
+    assert manifest.history(list, "a") == ()
+    with pytest.raises(ValueError, match="is not an age"):
+        manifest.update(list, root, forget="3")
 
 
 def test_nothing_to_look_for_is_not_found(tmp_path):
