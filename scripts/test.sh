@@ -381,26 +381,10 @@ capi_rest() {
     step bindings/c/check.sh --quick
 }
 
-# The Python package: a wheel, as pip installs it, and the tests of those whose place it takes.
-python_package() {
+# The Python package, as pip installs it. The wheel is built without the optimisations across crates, which take the most time.
+python_check() {
     need python3
-    step bindings/python/check.sh package blake3_suite
-}
-
-python_lints() {
-    need python3
-    step bindings/python/check.sh lints types
-}
-
-# The wheel of PyTorch has 540 MB, and 1.4 GB when it is there.
-python_torch() {
-    need python3
-    step bindings/python/check.sh torch
-}
-
-python_scale() {
-    need python3
-    step bindings/python/check.sh scale
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 step bindings/python/check.sh "$@"
 }
 
 # The Swift package over the C libraries, on the twin and lavapipe, and a new package as README.md has it.
@@ -576,7 +560,7 @@ sections() {
     section plain "lints" lints
     section plain "native" native
     section plain "capi" capi
-    section plain "python" python_package
+    section plain "python" python_check package blake3_suite
     section rest "workflows" workflows
     section rest "lints: each feature alone" features
     section rest "documentation" documentation
@@ -586,9 +570,10 @@ sections() {
     section rest "clients" clients
     section rest "unoptimised client" unoptimised
     section rest "capi, the rest" capi_rest
-    section rest "python lints" python_lints
-    section rest "python torch" python_torch
-    section rest "scale" python_scale
+    section rest "python lints" python_check lints types
+    # The wheel of PyTorch has 540 MB, and 1.4 GB when it is there.
+    section rest "python torch" python_check torch
+    section rest "scale" python_check scale
     section rest "swift" swift_package
     # Which they are is known when they are built.
     if [[ $part != plain ]]; then
