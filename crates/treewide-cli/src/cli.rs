@@ -310,7 +310,7 @@ mod tests {
             let first = meant.split(' ').next().expect("a word");
             assert!(Treewide::command().find_subcommand(first).is_some(), "{meant}");
             let is_free = |word: &&str| Treewide::command().find_subcommand(word).is_none();
-            assert!(words.iter().all(|it| is_free(&it)), "{words:?}");
+            assert!(words.iter().all(is_free), "{words:?}");
         }
     }
 }

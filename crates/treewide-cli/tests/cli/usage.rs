@@ -165,7 +165,7 @@ fn explain_shows_kernel_lanes_and_passes() {
     for length in ["99999999T", "18446744073709551616"] {
         folder.treewide(&format!("explain {length}")).run().fails(2, &["more than 2^64 - 1"]);
     }
-    for length in ["1.K", "K", "0x10", "1_000", "+5"] {
+    for length in ["1.5.5", "K", "0x10", "1_000", "+5"] {
         let ended = folder.treewide(&format!("explain {length}")).run();
         ended.fails(2, &[length, "not a number of bytes"]);
     }
