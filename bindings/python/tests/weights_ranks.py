@@ -10,7 +10,6 @@ import gc
 import os
 import sys
 import tempfile
-import time
 import warnings
 import weakref
 from datetime import timedelta
@@ -459,9 +458,8 @@ def main(rank, world, port, *library):
     of_tensors(ranks)
     of_models(ranks)
     of_faults(ranks)
-    began = time.monotonic()
+    # A rank that waits for another raises the error of the group after a minute, which no case expects.
     of_lonely_faults(ranks)
-    assert time.monotonic() - began < 60, "a rank waited"
     assert all(map(sum, lent)), "the device hashed nothing"
     dist.barrier()
     if rank == 0:
