@@ -21,9 +21,7 @@ def folder_of_models(folder):
     digests(folder / "llama").save(folder / "llama.tensors.b3")
 
 
-@pytest.mark.parametrize(
-    ("document", "least"), [("bindings/python/README.md", 15), ("docs/tensors.md", 1)]
-)
+@pytest.mark.parametrize(("document", "least"), [("bindings/python/README.md", 15), ("docs/tensors.md", 1)])
 def test_the_examples_of_a_document_work(document, least, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     # The first examples of the package's own page need a model on a GPU.
