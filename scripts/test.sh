@@ -277,7 +277,8 @@ EOF
 
 # The newest stable version, by its number: asking for `stable` would update the toolchain in use.
 newest() {
-    rustup check | sed -nE 's/^stable-.* ([0-9]+\.[0-9]+\.[0-9]+) \(.*/\1/p'
+    # It has an exit status of its own where there is something newer.
+    { rustup check || true; } | sed -nE 's/^stable-.* ([0-9]+\.[0-9]+\.[0-9]+) \(.*/\1/p'
 }
 
 # As the machines of users have it, which update Rust.

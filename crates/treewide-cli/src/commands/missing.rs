@@ -116,12 +116,21 @@ fn verdict(found: &MissingFiles) -> String {
         _ if totals.missing == 0 => "also in the others".into(),
         _ => "the others".into(),
     };
+    let known = totals.files - totals.unreadable;
     let mut text = match totals.missing {
+        0 if known < totals.files => {
+            let are = if known == 1 { "is" } else { "are" };
+            format!("{known} of {files} of {first} {are} {others}")
+        }
         0 if totals.files == 1 => format!("the file of {first} is {others}"),
         0 => format!("all {files} of {first} are {others}"),
         1 => format!("1 of {files} of {first} is not in {others}"),
         missing => format!("{missing} of {files} of {first} are not in {others}"),
     };
+    if totals.unreadable > 0 {
+        let unreadable = count(totals.unreadable, "file");
+        text += &format!("; {unreadable} of {first} could not be read, and may have no copy");
+    }
     if totals.missing > totals.unknown {
         text += &format!(" ({}", HumanBytes(totals.bytes));
         if totals.unknown > 0 {

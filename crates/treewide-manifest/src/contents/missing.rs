@@ -59,6 +59,8 @@ pub struct MissingTotals {
     pub own: u64,
     /// Files with a copy, by how its content is known: of several copies, the one that is known best.
     pub copies: [u64; Evidence::ALL.len()],
+    /// Files of the first operand that could not be read: they have no copy, and may be missing.
+    pub unreadable: u64,
     /// Files that no other has.
     pub missing: u64,
     /// Their bytes, as far as the operand says them.
@@ -132,7 +134,10 @@ impl Missing {
                         totals.add(facts.size);
                         push(&mut lost, name, None, &facts)
                     }
-                    None => Ok(()),
+                    None => {
+                        totals.unreadable += u64::from(side == FIRST);
+                        Ok(())
+                    }
                 }
             })?;
         }

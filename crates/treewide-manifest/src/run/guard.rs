@@ -177,7 +177,10 @@ impl<'a> Guard<'a> {
         let passes_all = matches!(self.limit, Limit::Percent(percent) if percent >= 100.0);
         let nothing = |at: Option<&Place>, counts: &Counts| {
             let at = at.map(|it| (name::path(&it.name), it.was_mounted, it.is_mounted));
-            (counts.has_none() && !passes_all).then_some(Loss::Nothing { at, files: counts.files })
+            // A disk that is known to be off was not turned over.
+            let is_off = at.as_ref().is_some_and(|(_, was, is)| *was && !is);
+            let has_none = counts.has_none() || (is_off && counts.as_was == 0 && counts.gone > 0);
+            (has_none && !passes_all).then_some(Loss::Nothing { at, files: counts.files })
         };
         let gone = |at: Option<&Place>, counts: &Counts| {
             let is_allowed = self.limit.allows(counts.gone, counts.files);

@@ -197,7 +197,9 @@ impl<'a> Judge<'a> {
     pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
         let Some(stamp) = &is.stamp else { return Verdict::Changing };
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
-            let Some((facts, seen)) = was.facts.as_ref().and_then(|it| Some((it, it.timed()?)))
+            // Times of a damaged index may be damaged as well.
+            let facts = was.facts.as_ref().filter(|_| self.report.damage.is_none());
+            let Some((facts, seen)) = facts.and_then(|it| Some((it, it.timed()?)))
             else {
                 return Verdict::Changed(Change::Content { untimed: true });
             };

@@ -159,9 +159,9 @@ impl SayArgs {
         Findings::new(sheet, move |it| !quiet || self.is_failure(it.verdict.class()))
     }
 
-    fn outcome(&self, report: &Report) -> Outcome {
+    fn outcome(&self, report: &Report, is_all_gone: bool) -> Outcome {
         let fails = |class: Class| report.count(class) > 0 && self.is_failure(class);
-        if !report.is_certain() || is_all_gone(report) {
+        if !report.is_certain() || is_all_gone {
             Outcome::CannotTell
         } else if Class::ALL.into_iter().any(fails) {
             Outcome::SomeFailed
@@ -178,7 +178,9 @@ impl SayArgs {
         report: &Report,
         limits: &Limits<'_>,
     ) -> anyhow::Result<Outcome> {
-        let outcome = self.outcome(report);
+        // Two manifests have no disk that could be off.
+        let is_all_gone = dir.is_some() && is_all_gone(report);
+        let outcome = self.outcome(report, is_all_gone);
         let is_silent = self.report.quiet() && outcome == Outcome::Success;
         let list = manifests.first().map_or(Path::new(""), |it| it.list().path());
         let digest = manifests.first().and_then(|it| treewide_manifest::facts_of(it));
@@ -187,7 +189,7 @@ impl SayArgs {
         let (text, counts) = (report::summary(report), report::counts(report));
         let summary = Summary { path: list, outcome, text, counts, evidence: None, more: &more };
         let named = dir.filter(|it| it.1).map(|it| it.0);
-        findings.release(outcome == Outcome::CannotTell && is_all_gone(report));
+        findings.release(is_all_gone);
         findings.close(&summary, (list, named))?;
         let console = &findings.sheet.console;
         if let Some(cause) = &report.damage {
@@ -211,7 +213,7 @@ impl SayArgs {
         if report.nothing_checked && report.unmatched.is_empty() {
             console.say("nothing was checked: the list names no file");
         }
-        if is_all_gone(report) && outcome == Outcome::CannotTell {
+        if is_all_gone {
             let text = "nothing was checked: none of the recorded files is there; see that the disk is mounted, and that this is the directory";
             console.say(text);
         }
