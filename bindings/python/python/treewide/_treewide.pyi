@@ -681,7 +681,7 @@ class Finding:
     detail: str
     #: How it is known. `None` where nothing is.
     evidence: Evidence | None
-    #: When the manifest had this path last, or this content, if its past has it: the time of a run, such as "2026-11-26T02:00:03Z".
+    #: When the manifest had this path or content last, if its past has it: the time of a run, "2026-11-26T02:00:03Z".
     until: str | None
     #: Whether it is as it was then. `None` if the past has nothing of it.
     as_then: bool | None
@@ -842,8 +842,8 @@ class Missing:
     files: tuple[MissingFile, ...]
     #: Files of the first operand.
     total_files: int
-    #: Files with a copy that this run has read; one that is as the manifest next to it records it (`quick`); one that only a
-    #: list or manifest has.
+    #: Files with a copy that this run has read; one that is as the manifest next to it records it (`quick`); one that
+    #: only a list or manifest has.
     by_read: int
     by_metadata: int
     by_claimed: int
@@ -1044,11 +1044,11 @@ def _manifest_missing(
     """Find the files of `first` whose content none of the others has.
 
     It may have any name there; with `names`, it must be under the same path. Each operand is a list, a manifest or a
-    directory. Of a directory, files are read that another operand could have. A copy that only a list or manifest has was
-    not looked at, and is in `by_claimed`. `quick` is that of `dupes`.
+    directory. Of a directory, files are read that another operand could have. A copy that only a list or manifest has
+    was not looked at, and is in `by_claimed`. `quick` is that of `dupes`.
 
-    Raises `ManifestError` if a list cannot be used or an operand has no file, `ValueError` if an operand is named twice,
-    and `OSError`.
+    Raises `ManifestError` if a list cannot be used or an operand has no file, `ValueError` if an operand is named
+    twice, and `OSError`.
     """
 
 # For `treewide.gpu`.
