@@ -199,8 +199,7 @@ impl<'a> Judge<'a> {
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
             // Times of a damaged index may be damaged as well.
             let facts = was.facts.as_ref().filter(|_| self.report.damage.is_none());
-            let Some((facts, seen)) = facts.and_then(|it| Some((it, it.timed()?)))
-            else {
+            let Some((facts, seen)) = facts.and_then(|it| Some((it, it.timed()?))) else {
                 return Verdict::Changed(Change::Content { untimed: true });
             };
             return other_content(facts, facts.bytes == is.bytes, seen.moved(stamp));
