@@ -192,12 +192,11 @@ struct More {
     gone: bool,
 }
 
+/// Hears of a line and the entry that it is.
+type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> Result<(), Error>;
+
 /// Calls `each` for every line of a section between its first and its last.
-fn each(
-    manifest: &Manifest,
-    place: &Range<u64>,
-    each: &mut dyn FnMut(&[u8], Entry) -> Result<(), Error>,
-) -> Result<(), Error> {
+fn each(manifest: &Manifest, place: &Range<u64>, each: Each<'_>) -> Result<(), Error> {
     let path = past_path(manifest.list().path());
     let failed = |error| Error::read(&path, error);
     let wrong = |cause: String| failed(io::Error::other(cause));
