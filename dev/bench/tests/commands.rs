@@ -59,7 +59,7 @@ fn unknown_names_are_errors() {
         (&["compare", "treewide", "md5"][..], "there is no engine 'md5'"),
         (&["compare", "treewide"], "at least two engines"),
         (&["compare", "treewide", "blake3@none"], "no number of threads"),
-        (&["compare", "--sizes", "1KB"], "there is no unit 'KB'"),
+        (&["compare", "--sizes", "1XB"], "there is no unit 'XB'"),
         (&["compare", "--sizes", "9..1/1"], "the range 9..1/1 is empty"),
         (&["compare", "--mode", "sign"], "invalid value 'sign'"),
         (&["compare", "--class", "resident"], "one-shot, reuse, streaming"),
