@@ -230,7 +230,8 @@ fn update_that_goes_on_says_what_it_would_have_said() {
     // Another run has read them.
     assert_eq!(made.report.known_by(Evidence::Read), 0);
     made.draft.appear().unwrap();
-    assert_eq!(tree.verify().differences(), ["rot b/d"]);
+    // Times of a damaged index excuse no other content: both keep their digests.
+    assert_eq!(tree.verify().differences(), ["changed a", "rot b/d"]);
 }
 
 /// The journal in the tree is not a part of it, also if it is written when the walk is under way.

@@ -197,12 +197,14 @@ impl<'a> Judge<'a> {
     pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
         let Some(stamp) = &is.stamp else { return Verdict::Changing };
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
-            // Times of a damaged index may be damaged as well.
-            let facts = was.facts.as_ref().filter(|_| self.report.damage.is_none());
-            let Some((facts, seen)) = facts.and_then(|it| Some((it, it.timed()?))) else {
-                return Verdict::Changed(Change::Content { untimed: true });
-            };
-            return other_content(facts, facts.bytes == is.bytes, seen.moved(stamp));
+            let timed = was.facts.as_ref().and_then(|it| Some((it, it.timed()?)));
+            let verdict = timed.map(|(facts, seen)| {
+                other_content(facts, facts.bytes == is.bytes, seen.moved(stamp))
+            });
+            // Times of a damaged index may be damaged as well, and excuse nothing.
+            let is_proven = |it: &Verdict| it.is_doubtful() || self.report.damage.is_none();
+            let untimed = Verdict::Changed(Change::Content { untimed: true });
+            return verdict.filter(is_proven).unwrap_or(untimed);
         }
         let key = was.facts.as_ref().and_then(Facts::seen);
         match was.facts.as_ref().and_then(|facts| facts.mode) {
