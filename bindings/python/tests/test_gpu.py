@@ -11,7 +11,7 @@ import pytest
 from conftest import pattern
 from dlpack_by_hand import Lent
 from driver_by_hand import has_driver, standin_driver
-from treewide import digest, gpu, hash_many, tensors
+from treewide import digest, gpu, hash_many, weights
 from treewide._treewide import Clash, Parts, _gpu_hash_blocks
 
 #: Lengths around chunks and tiles of 128 chunks.
@@ -304,22 +304,22 @@ def test_pieces_of_an_engine_are_hashed_on_its_devices(driver):
             return self.lent.device
 
     def answer(left, right, bias):
-        return tensors.parts(
+        return weights.parts(
             {
-                "w": [tensors.Piece(left, (rows, columns), (0, 0)), tensors.Piece(right, (rows, columns), (0, 100))],
-                "bias": tensors.Piece(bias, (3,), (0,)),
+                "w": [weights.Piece(left, (rows, columns), (0, 0)), weights.Piece(right, (rows, columns), (0, 100))],
+                "bias": weights.Piece(bias, (3,), (0,)),
             },
             stream=new_stream(driver),
         )
 
     left, right = Shaped(lent(half, rows, 100)), Shaped(lent(rest, rows, 231, index=1))
-    found = tensors.merge([answer(left, right, b"abc")])
+    found = weights.merge([answer(left, right, b"abc")])
     assert {name: it.digest for name, it in found.items()} == {"w": digest(full), "bias": digest(b"abc")}
     strided = Shaped(lent(half, rows, 100, strides=(1, rows)))
     with pytest.raises(BufferError, match="w: this tensor is not contiguous"):
         answer(strided, right, Shaped(cuda(b"abc")))
     with pytest.raises(ValueError, match="w: two of its pieces have other bytes"):
-        tensors.parts({"w": [tensors.Piece(Shaped(cuda(data)), (5000,), (0,)) for data in (full[:5000], bytes(5000))]})
+        weights.parts({"w": [weights.Piece(Shaped(cuda(data)), (5000,), (0,)) for data in (full[:5000], bytes(5000))]})
 
 
 def test_hash_parts_says_what_it_refuses(driver):
