@@ -422,11 +422,12 @@ fn manifests_are_named_by_their_lists() {
     folder.treewide("verify t.b3 --expect").arg(digest).run().fails(0, &[]);
     let directory =
         "t: is a directory; name its manifest, such as t.b3, and the directory after it";
-    for command in
-        ["verify t", "verify t t.b3", "diff t t.b3", "update t", "scrub t", "manifest stat t"]
-    {
+    for command in ["verify t t.b3", "diff t t.b3", "update t", "scrub t", "manifest stat t"] {
         folder.treewide(command).run().fails(2, &[directory]);
     }
+    // The manifest of a directory is next to it.
+    folder.treewide("verify t/").run().fails(0, &[": 2 same; 2 files read"]);
+    folder.treewide("verify .").at(folder.join("t")).run().fails(0, &[": 2 same; 2 files read"]);
     for command in ["verify t.b3.tw", "manifest lines t.b3.tw", "update t.b3.tw t"] {
         folder.treewide(command).run().fails(2, &["t.b3.tw: is the index of t.b3; name t.b3"]);
     }
@@ -435,4 +436,16 @@ fn manifests_are_named_by_their_lists() {
         .run()
         .fails(2, &["/dev/null: a manifest is two files"]);
     folder.treewide("update --scrub 5% t.b3").run().fails(2, &["--scrub"]);
+}
+
+#[test]
+fn manifests_without_a_common_file_differ() {
+    let folder = Folder::with(&["t/a"]);
+    folder.treewide("snapshot t -o old.b3").run().fails(0, &[]);
+    std::fs::rename(folder.join("t/a"), folder.join("t/z")).unwrap();
+    folder.write("t/z", "other");
+    folder.treewide("snapshot t -o new.b3").run().fails(0, &[]);
+    let ended = folder.treewide("diff old.b3 new.b3").run();
+    assert_eq!(ended.text(), "REMOVED  a\nADDED    z\n");
+    ended.fails(1, &["2 entries: 1 added, 1 removed"]);
 }

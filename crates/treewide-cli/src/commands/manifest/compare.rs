@@ -50,7 +50,7 @@ pub(crate) const DIFF: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
 pub(crate) struct VerifyArgs {
-    /// The list of the manifest; its index is next to it
+    /// The list of the manifest, whose index is next to it; a directory X stands for X.b3 X
     #[arg(value_name = "X.b3")]
     manifest: PathBuf,
 
@@ -239,7 +239,15 @@ impl VerifyArgs {
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
         let only = Globs::new(&self.only)?;
-        let manifest = open(&self.manifest)?;
+        // A directory alone has its manifest next to it.
+        let (list, dir) = match &self.dir {
+            None if self.manifest.is_dir() => {
+                (root::list_of(&self.manifest)?, Some(self.manifest.clone()))
+            }
+            dir => (self.manifest.clone(), dir.clone()),
+        };
+        let is_named = dir.is_some();
+        let manifest = open(&list)?;
         if let Some(expected) = &self.expect {
             self.is_expected(&manifest, expected)?;
         }
@@ -252,14 +260,14 @@ impl VerifyArgs {
             verify = verify.outboards(Outboards::new(folder).min(self.min));
         }
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
-        let dir = self.dir.clone().map_or_else(|| root::find(&manifest), Ok)?;
-        let mut places = Places::new().reads_manifest(&self.manifest);
+        let dir = dir.map_or_else(|| root::find(&manifest), Ok)?;
+        let mut places = Places::new().reads_manifest(&list);
         if let Some(folder) = &self.outboards {
             places = places.reads_folder(folder);
         }
         let written = self.output.file().into_iter().chain(self.say.html.as_deref());
         written.fold(places, Places::writes).check(Some((&manifest, &dir)))?;
-        let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
+        let inputs = [list.clone(), treewide_manifest::index_path(&list)];
         let sheet = self.say.begin(program, &self.output, &inputs)?;
         verify = sheet.places().into_iter().fold(verify, Verify::leave_out);
         let progress = Rc::clone(&sheet.progress);
@@ -278,7 +286,7 @@ impl VerifyArgs {
         progress.finish();
         let not_compared = report::not_compared(&manifest, &report);
         let limits = Limits { quick: self.quick, only: &self.only, not_compared: &not_compared };
-        let dir = Some((&*dir, self.dir.is_some()));
+        let dir = Some((&*dir, is_named));
         self.say.end(findings, (&[&manifest], dir), &report, &limits)
     }
 
