@@ -572,7 +572,10 @@ pub(crate) fn history<'py>(
         let runs = py.detach(|| treewide_manifest::history(&list.0)).map_err(failed)?;
         let run = |it: PastRun| {
             let PastRun { run, new, changed, gone, gap } = it;
-            let run = make!(py, HistoryRun { run: run, new: new, changed: changed, gone: gone, gap: gap });
+            let run = make!(
+                py,
+                HistoryRun { run: run, new: new, changed: changed, gone: gone, gap: gap }
+            );
             Py::new(py, (run, Record))
         };
         return PyTuple::new(py, runs.into_iter().map(run).collect::<PyResult<Vec<_>>>()?);

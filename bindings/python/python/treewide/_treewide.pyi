@@ -992,7 +992,7 @@ def _manifest_diff(old: Path, new: Path, /) -> Report:
     """
 
 @overload
-def _manifest_history(list: Path, /) -> tuple[HistoryRun, ...]: ...
+def _manifest_history(list: Path, path: None = None, /) -> tuple[HistoryRun, ...]: ...
 @overload
 def _manifest_history(list: Path, path: Path, /) -> tuple[HistoryRecord, ...]:
     """Return the runs that changed a manifest, or what was recorded under a path, the newest first.
