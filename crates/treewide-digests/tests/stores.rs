@@ -72,7 +72,7 @@ fn write(path: &Path, content: &str) {
     fs::write(path, content).unwrap();
 }
 
-/// The path of an object: `2` stands for the next two digits, `=2` for the first two, and the name of an algorithm for the rest.
+/// The path of an object: `2` means the next two digits, `=2` the first two, and the name of an algorithm the rest.
 fn object(pattern: &str) -> String {
     let name = pattern.trim_end_matches("/data").rsplit('/').next().unwrap();
     let at = ["SHA256", "SHA1", "MD5", "SHA512"].iter().position(|it| *it == name).unwrap();

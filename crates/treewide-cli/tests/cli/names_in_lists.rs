@@ -1,6 +1,6 @@
 //! A file that a list names is verified, or the run fails.
 //!
-//! A list may name a file in a way that stands for another: blanks or `\r` at its end, an asterisk before it, `-`, two lines in one, also with
+//! A list may name a file in a way that means another: blanks or `\r` at its end, an asterisk before it, `-`, two lines in one, also with
 //! `--ignore-missing`; or a named pipe, for which the run would wait for ever.
 
 use crate::support::{Folder, hex, sums};

@@ -1,7 +1,7 @@
 //! Paths of objects, and the digests in them.
 //!
-//! A pattern is a path. In a part of it, `+64` stands for 64 digits of the digest, and `=2` for the next two of its first digits
-//! once more. `data/=2/+64` is `data/de/de64…`, and `+2/+30` is `ab/cdef…`.
+//! A pattern is a path. In a part of it, `+64` means the next 64 digits of the digest, and `=2` its first
+//! two digits once more. `data/=2/+64` is `data/de/de64…`, and `+2/+30` is `ab/cdef…`.
 
 /// The digest in a path, in lower case. `None` if the path is not as the pattern says.
 pub(super) fn digest(pattern: &str, path: &str) -> Option<String> {

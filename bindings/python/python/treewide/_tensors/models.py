@@ -1,4 +1,4 @@
-"""Everything that stands for a model: files and lists of them, digests, and modules or state dicts of PyTorch."""
+"""Everything that can be a model: files and lists of them, digests, and modules or state dicts of PyTorch."""
 
 import os
 import re

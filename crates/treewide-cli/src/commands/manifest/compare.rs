@@ -50,7 +50,7 @@ pub(crate) const DIFF: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
 pub(crate) struct VerifyArgs {
-    /// The list of the manifest, whose index is next to it; a directory X stands for X.b3 X
+    /// The list of the manifest, whose index is next to it; of a directory X alone, it is X.b3
     #[arg(value_name = "X.b3")]
     manifest: PathBuf,
 
