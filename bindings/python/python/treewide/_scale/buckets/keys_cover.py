@@ -120,7 +120,7 @@ class KeysCover:
             self._cause, self._is_refused = result["detail"], self._is_refused or result["status"] == "refused"
             return
         after, until, is_seen = result["after"], result["until"], result.get("is_seen", False)
-        if (until is not None and until <= after) or (at := self._place(after, until)) is None:
+        if (at := self._place(after, until)) is None:
             return
         if is_seen:
             read = self.earlier.get((after, until))
@@ -140,7 +140,9 @@ class KeysCover:
         self._count(result)
 
     def _place(self, after: str, until: str | None) -> int | None:
-        """Return the place of a range among the covered ranges; `None` if one of them has keys of it."""
+        """Return the place of a range among the covered ones; `None` if it has no keys, or they have some of them."""
+        if until is not None and until <= after:
+            return None
         at = bisect_left(self._spans, after, key=lambda it: it.after)
         before = self._spans[at - 1] if at else None
         behind = self._spans[at] if at < len(self._spans) else None
