@@ -116,18 +116,26 @@ def words():
     return rows
 
 
-def pattern(phrase):
-    return r"(?!\B\w)" + r"\s+".join(map(re.escape, phrase.split())) + r"\b"
+def found_in(text, phrase):
+    """Where a phrase is in a text. It begins with a literal, which is found ten times as fast as a boundary."""
+    for it in re.finditer(r"\s+".join(map(re.escape, phrase.split())) + r"\b", text):
+        if not INSIDE.match(text, it.start()):
+            yield it.span()
+
+
+INSIDE = re.compile(r"\B\w")
 
 
 def faults(path, text, rows):
     prose = READERS[KINDS[path.suffix]](text)
+    lower = prose.lower()
     for phrase, better, fine in rows:
-        allowed = [it.span() for ok in fine for it in re.finditer(pattern(ok), prose, re.IGNORECASE)]
         # With a capital, a phrase is the beginning of a sentence.
-        for it in re.finditer(pattern(phrase), prose, 0 if phrase[0].isupper() else re.IGNORECASE):
-            if not any(start <= it.start() and it.end() <= end for start, end in allowed):
-                yield prose.count("\n", 0, it.start()) + 1, phrase, better
+        if spans := [*found_in(prose if phrase[0].isupper() else lower, phrase)]:
+            allowed = [it for ok in fine for it in found_in(lower, ok.lower())]
+            for start, end in spans:
+                if not any(first <= start and end <= last for first, last in allowed):
+                    yield prose.count("\n", 0, start) + 1, phrase, better
 
 
 # Documents whose sentences are measured.
