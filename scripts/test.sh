@@ -3,9 +3,9 @@
 #
 #   scripts/test.sh           what proves the product on this machine, within 10 to 20 minutes on two CPUs: the tests of the
 #                             Rust crates except for GPUs, with every kernel of this CPU, the C libraries, the Python package, lints
-#   scripts/test.sh --rest    what that leaves out: GPUs, each kernel alone, other CPUs and targets, JavaScript, Swift,
-#                             buckets, each feature alone, the oldest Rust
-#   scripts/test.sh --all     both, and what has not proven itself in CI yet: Wine, Miri, the newest Rust, the oldest dependencies
+#   scripts/test.sh --rest    what that leaves out: GPUs, each kernel alone, other CPUs and targets, Windows under Wine, JavaScript,
+#                             Swift, buckets, each feature alone, the oldest and the newest Rust
+#   scripts/test.sh --all     both, and what CI has no time for: Miri, the oldest dependencies
 #   scripts/test.sh WORD...   the sections whose names contain one of these words; a word in no name is an
 #                             error, and all names are shown
 #
@@ -425,10 +425,10 @@ library_tests() {
     done
 }
 
-# As built for `with GPUs`, so that no kernel waits for a build.
+# As built for `with GPUs`, so that no kernel waits for a build. `native` has tested all of them once.
 forced() {
     # shellcheck disable=SC2046 # several words
-    TREEWIDE_KERNEL=$1 run_tests --workspace --all-features $(library_tests)
+    TREEWIDE_TEST_SCALE=0.25 TREEWIDE_KERNEL=$1 run_tests --workspace --all-features $(library_tests)
 }
 
 # Tests that start children, under an emulator: where a process with threads forks, qemu rarely hangs. They run on one
@@ -454,7 +454,7 @@ emulated() {
     # Static, so that the emulator needs no foreign libraries.
     export "CARGO_TARGET_${name^^}_LINKER=$gcc" "CARGO_TARGET_${name^^}_RUNNER=$qemu" "CC_$name=$gcc"
     export "CARGO_TARGET_${name^^}_RUSTFLAGS=-C target-feature=+crt-static"
-    export TREEWIDE_TEST_SCALE=0.1
+    export TREEWIDE_TEST_SCALE=0.05
     # The second brings the features of the first, except for files.
     echo "SKIPPED: files: under $qemu a mapping that shrinks raises no signal that can be handled"
     local what=(--target "$triple" -p treewide -p treewide-compat)
@@ -595,8 +595,8 @@ sections() {
     for it in "${FOREIGN[@]}"; do
         section rest "lints: $it" foreign "$it"
     done
-    section all "windows" windows
-    section all "newest Rust" newest_rust
+    section rest "windows" windows
+    section rest "newest Rust" newest_rust
     section rest "oldest Rust, $rust_version" oldest_rust
     section all "oldest dependencies" oldest_dependencies
     section all "miri" miri
