@@ -224,7 +224,7 @@ pub static KINDS: &[Kind] = &[
         name: "cacache",
         shown: "a cache of npm",
         advice: "npm cache verify removes it, and npm fetches it again",
-        followed: "index-v5",
+        followed: "",
         is: markers::is_cacache,
         layout: Layout::Names {
             objects: &[
@@ -233,7 +233,7 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA1, "content-v2/sha1/+2/+2/+36"),
             ],
             passed: &[],
-            references: Some(references::of_cacache),
+            references: None,
         },
     },
     Kind {

@@ -69,7 +69,6 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
         "{\"name\":\"@name@\",\"digest\":{\"sha256\":\"@sha256@\"}}@,@",
         "],\"predicate\":{}}\n",
     ),
-    ("plain", "{", "\"@name@\":\"sha512-@base64 of sha512@\"@,@", "}\n"),
     (
         "repodata.json",
         "{\"info\":{},\"packages\":{",
@@ -107,12 +106,6 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
         "x_Sources",
         "",
         "Package: x\nFiles:\n @md5@ @size@ @name@\nChecksums-Sha256:\n @sha256@ @size@ @name@\nDirectory: data\n\n",
-        "",
-    ),
-    (
-        "plain",
-        "",
-        "SHA256 hash of @name@:\r\n@sha256@\r\nCertUtil: -hashfile command completed successfully.\r\n",
         "",
     ),
     ("plain", ARMOR[0], "@sha256@  @name@\n", ARMOR[1]),

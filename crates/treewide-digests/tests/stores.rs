@@ -49,7 +49,7 @@ const X: [&str; 4] = [
 /// says.
 const LAID: &[(Store<'_>, &[&str], &[&str])] = &[
     (
-        ("_cacache", "content-v2 index-v5", 2),
+        ("_cacache", "content-v2", 2),
         &["index-v5/aa/bb/c", "tmp/x"],
         &["content-v2/sha512/2/2/SHA512", "content-v2/sha1/2/2/SHA1"],
     ),

@@ -1,6 +1,7 @@
 //! Lists of digests: [reading](Lines), [parsing](parse) and writing their lines.
 //!
-//! There are three kinds of lines for a file. A list may mix them, and may hold comments and empty lines.
+//! There are three kinds of lines for a file. A list may mix them, and may hold empty lines and comments, which begin with `#` and a blank.
+//! A line of another kind is an error.
 //!
 //! | line | written by | read back |
 //! |---|---|---|

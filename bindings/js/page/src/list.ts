@@ -7,8 +7,8 @@ export interface Entry {
   name: string;
 }
 
-const UNTAGGED = /^([0-9a-f]{64})(?:  | \*|[ \t])(.+)$/is;
-const TAGGED = /^BLAKE3(?:[-/_]256)?[ \t]*\((.+)\)[ \t]*=[ \t]*([0-9a-f]{64})[ \t]*$/is;
+const UNTAGGED = /^([0-9a-f]{64}) [ *](.+)$/is;
+const TAGGED = /^BLAKE3 \((.+)\) = ([0-9a-fA-F]{64})$/s;
 const ALONE = /^([0-9a-f]{64})[ \t]*$/i;
 
 /** The name that has these escapes, unless one of them is wrong. */
@@ -19,13 +19,10 @@ function unescape(name: string): string | undefined {
 
 /** Reads a line: an entry, nothing, or `undefined` if it is not of a list. */
 function read(line: string): Entry | "nothing" | undefined {
-  const text = line.replace(/^[ \t\f]+/, "");
-  // Damage of one bit makes a # of the digit 3.
-  if (/^#[0-9a-f]{63}/i.test(text)) return undefined;
-  if (text === "" || text.startsWith("#")) return "nothing";
+  if (/^(?:#[ \t].*|#?[ \t]*)$/s.test(line)) return "nothing";
   // A line that begins with a backslash has a name with escapes.
-  const isEscaped = text.startsWith("\\");
-  const rest = isEscaped ? text.slice(1) : text;
+  const isEscaped = line.startsWith("\\");
+  const rest = isEscaped ? line.slice(1) : line;
   const alone = ALONE.exec(rest);
   if (alone) return { digest: alone[1]!.toLowerCase(), name: "" };
   const [plain, tagged] = [UNTAGGED.exec(rest), TAGGED.exec(rest)];

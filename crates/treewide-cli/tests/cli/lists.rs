@@ -52,7 +52,6 @@ x | {"assets":[{"name":"alpha.txt","digest":"sha256:@SHA256","size":6}]} |  | SH
 x | [\n {\n  "name": "alpha.txt",\n  "digest": "sha256:@SHA256"\n }\n]\n |  | SHA-256
 x | {"_type":"x","subject":[{"name":"alpha.txt","digest":{"sha256":"@SHA256"}}]} |  | SHA-256
 x | {"info":{},"urls":[{"filename":"alpha.txt","digests":{"sha256":"@SHA256"}}]} |  | SHA-256
-x | {"alpha.txt":"@SHA256"} |  | SHA-256
 x | {"Algorithm":"SHA256","Hash":"@UPPER","Path":"alpha.txt"}\n |  | SHA-256
 repodata.json | {"packages":{"alpha.txt":{"name":"a","sha256":"@SHA256"}}} |  | SHA-256
 .cargo-checksum.json | {"files":{"alpha.txt":"@SHA256"},"package":null} |  | SHA-256
@@ -61,7 +60,6 @@ Release | Origin: x\nSHA256:\n @SHA256 6 alpha.txt\n |  | SHA-256
 x | Package: a\nFilename: alpha.txt\nSize: 6\nSHA256: @SHA256\n\n |  | SHA-256
 x_dists_y_Packages | Package: a\nDescription-md5: @MD5\nFilename: alpha.txt\nSHA256: @SHA256\n |  | SHA-256
 Sources | Package: a\nFiles:\n @MD5 6 alpha.txt\nDirectory: .\n\n |  | MD5, which finds damage, but not a file that someone forged
-x | SHA256 hash of alpha.txt:\r\n@SHA256\r\nCertUtil: -hashfile command completed.\r\n |  | SHA-256
 a.sfv | ; made by x\nalpha.txt 9F606EEC\n |  | CRC-32, which finds damage, but not a file that someone forged
 x | %%%% HASHDEEP-1.0\n%%%% size,md5,sha256,filename\n## x\n6,@MD5,@SHA256,alpha.txt\n |  | MD5 and SHA-256 (MD5 finds damage, but not a file that someone forged)
 x | #TYPE X\r\n"Algorithm","Hash","Path"\r\n"SHA256","@UPPER","alpha.txt"\r\n |  | SHA-256
@@ -159,7 +157,6 @@ x | golang.org/x/text v0.3.0 h1:g61tztE5qeGQ89tm6NTjjM9VPIm088od1l6aSorWRWg=\n |
 Packages | Filename: alpha.txt\nSHA256: @SHA256\n\nFilename: b\n |  | 3 | b: FAILED (no digest)\n
 Release | Origin: x\n @SHA256 6 b\nSHA256:\n @SHA256 6 alpha.txt\n |  | 3 | a digest in Origin, which is not a field of digests
 Sources | Package: a\nFiles:\n @MD5 6 alpha.txt\n |  | 3 | no Directory: that the files are in
-x | SHA256 hash of alpha.txt:\n@SHA256\nCertUtil: done.\nSHA256 hash of b:\n |  | 3 | b: FAILED (no digest)\n
 x.dist-info/RECORD | alpha.txt,sha256=@BASE64,6\nb.py,,\n |  | 3 | b.py: FAILED (no digest)\n
 x | %%%% HASHDEEP-1.0\n%%%% size,md5,filename\n6,@MD5,alpha.txt\n6,@MD5\n |  | 3 | x:4: 
 x | @BLAKE3  alpha.txt\nBLAKE3 (b) - @BLAKE3\n |  | 3 | x:2: 

@@ -6,7 +6,7 @@
 use super::columns::{Csv, Hashdeep, Record};
 use super::deb822::Deb822;
 use super::json::{self, Json};
-use super::lines::{Bag, Bare, Certutil, Gpg, Plain, Sfv, Tagged};
+use super::lines::{Bag, Bare, Gpg, Plain, Sfv, Tagged};
 use super::title::Title;
 use std::fmt::Debug;
 use treewide_files::list::Fault;
@@ -119,12 +119,6 @@ pub(crate) static GRAMMARS: &[Grammar] = &[
             json::is_of_cargo(title) || matches!(line.trim_ascii_start(), [b'{' | b'[', ..])
         },
         |title| Box::new(Json::of(title)),
-    ),
-    grammar(
-        "ALGORITHM hash of FILE:",
-        b"",
-        |_, line| Certutil::is(line),
-        |_| Box::<Certutil>::default(),
     ),
     grammar(
         "ALGORITHM (FILE) = DIGEST",

@@ -5,8 +5,7 @@
 //! | an entry: a name, digests, and the length | `treewide sum --json`, `Get-FileHash`, pages of releases |
 //! | an array of entries | `ConvertTo-Json`, Zenodo |
 //! | an object with such an array in `assets`, `files`, `urls` or `subject` | GitHub, Zenodo, PyPI, in-toto |
-//! | `{"NAME": "DIGEST"}` | |
-//! | `.cargo-checksum.json`, with `files` of that shape | `cargo vendor` |
+//! | `.cargo-checksum.json`, with `files` of `"NAME": "DIGEST"` | `cargo vendor` |
 //! | `repodata.json`, with `packages` that are named by their keys | conda |
 //!
 //! The last two have no other keys. In the others there may be any that have no entry in them.
@@ -18,6 +17,7 @@ use crate::algorithm::Algorithm;
 use serde_json::{Map, Value};
 use treewide_files::digest::unhex;
 use treewide_files::list::MAX_LINE;
+use treewide_files::list::json::document;
 
 /// Keys of the array in which entries are.
 const ARRAYS: &[&str] = &["assets", "files", "urls", "subject"];
@@ -50,15 +50,7 @@ impl Json {
     }
 
     fn document(&self, text: &[u8], said: &mut Vec<Said>) -> Result<(), String> {
-        let document = serde_json::from_slice(text).map_err(|it| match it.is_eof() {
-            true => format!("the JSON is cut off: {it}"),
-            false => format!("not JSON: {it}"),
-        })?;
-        if has_twice(text, &document) {
-            return Err(
-                "JSON with a key that is there twice, so that one of the two is lost".into()
-            );
-        }
+        let document = document(text)?;
         let before = said.len();
         match document {
             Value::Array(values) => values.iter().try_for_each(|it| entry(None, it, said))?,
@@ -99,20 +91,9 @@ impl Json {
             [] if NAMES.iter().any(|it| object.contains_key(*it)) => {
                 entry(None, &object.clone().into(), said)
             }
-            [] if object.values().all(is_digest) => {
-                let of = |(name, digest): (&String, &Value)| {
-                    digest_of(name.as_bytes(), "", digest, None)
-                };
-                said.extend(object.iter().map(of));
-                Ok(())
-            }
             _ => Err("JSON of a shape that is not known".into()),
         }
     }
-}
-
-fn is_digest(value: &Value) -> bool {
-    value.as_str().is_some_and(|it| Title::default().is_digest(it.as_bytes()))
 }
 
 /// Values that say nothing here, which is sure only if there is no entry in them.
@@ -198,24 +179,6 @@ fn digest_of(name: &[u8], tag: &str, digest: &Value, size: Option<u64>) -> Said 
     let (own, digits) = digits::tag(word.as_bytes());
     let tag = if own.is_empty() { tag.as_bytes() } else { own };
     Ok(Parts { tag: tag.into(), digits: digits.into(), name: Some(name.into()), size, other: None })
-}
-
-/// Whether an object in `text` has a key twice. `document` has one of the two.
-fn has_twice(text: &[u8], document: &Value) -> bool {
-    fn keys(value: &Value) -> usize {
-        match value {
-            Value::Array(values) => values.iter().map(keys).sum(),
-            Value::Object(object) => object.len() + object.values().map(keys).sum::<usize>(),
-            _ => 0,
-        }
-    }
-    let (mut colons, mut is_text, mut is_escaped) = (0, false, false);
-    for byte in text {
-        is_text ^= *byte == b'"' && !is_escaped;
-        is_escaped = *byte == b'\\' && !is_escaped;
-        colons += usize::from(*byte == b':' && !is_text);
-    }
-    colons != keys(document)
 }
 
 impl Reader for Json {

@@ -245,48 +245,6 @@ impl Reader for Sfv {
     }
 }
 
-/// `SHA256 hash of FILE:`, the digest, and a line that says that the command has ended.
-#[derive(Debug, Default)]
-pub(crate) struct Certutil {
-    announced: Option<Parts>,
-    has_digest: bool,
-}
-
-impl Certutil {
-    fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
-        let (tag, rest) = word(line);
-        let name = rest.strip_prefix(b" hash of ")?.trim_ascii_end().strip_suffix(b":")?;
-        Some((tag, name.strip_prefix(b"file ").unwrap_or(name)))
-    }
-
-    pub(crate) fn is(line: &[u8]) -> bool {
-        Self::header(line).is_some()
-    }
-}
-
-impl Reader for Certutil {
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) -> Result<(), String> {
-        if let Some(parts) = self.announced.take() {
-            self.has_digest = true;
-            said.push(Ok(Parts { digits: line.trim_ascii().into(), ..parts }));
-        } else if std::mem::take(&mut self.has_digest) {
-            let is_end = line.starts_with(b"CertUtil: ") && line.trim_ascii_end().ends_with(b".");
-            return if is_end { Ok(()) } else { Err(String::new()) };
-        } else {
-            let (tag, name) = Self::header(line).ok_or("")?;
-            let (tag, name) = (tag.into(), Some(name.into()));
-            self.announced = Some(Parts { tag, name, ..Parts::default() });
-        }
-        Ok(())
-    }
-
-    fn end(&mut self, said: &mut Vec<Said>) -> Result<(), String> {
-        let name = self.announced.take().and_then(|it| it.name);
-        said.extend(name.map(|it| Err(without_digest(&it, "no digest"))));
-        Ok(())
-    }
-}
-
 /// `FILE: 5891B5B5 22D5DF08 ..`, as `gpg --print-md` writes it: groups of digits, which lines with blanks in front continue. `--print-mds`
 /// has the tag and a `=` in front of them.
 #[derive(Debug, Default)]

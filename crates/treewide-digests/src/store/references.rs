@@ -3,14 +3,10 @@
 use super::markers::read_limited;
 use super::object::{Object, Said, below, file, is_absent, object, outside};
 use super::pattern;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
-use sha1::{Digest, Sha1};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use treewide_files::digest::hex;
 use treewide_files::name::shown;
 use treewide_files::walk::Found;
 
@@ -22,8 +18,6 @@ pub(super) const MOST_OF_LIST: u64 = 256 << 20;
 /// Of these it is not known which objects they name.
 pub(crate) const UNKNOWN_TYPE: &str = "object of a type that is not known";
 pub(crate) const SCHEMA_1: &str = "manifest of Docker's schema 1";
-
-const SHA1_LEN: usize = 20;
 
 /// What descriptors call a manifest or an index. Other blobs may be of any length, and are not JSON.
 const MANIFESTS: &[&str] = &[
@@ -67,14 +61,6 @@ fn list<'a, D: Deserializer<'a>>(from: D) -> Result<Option<Vec<Descriptor>>, D::
 struct FileOfDvc {
     md5: String,
     relpath: String,
-}
-
-/// An entry of the index of npm. Without a digest, the ones before it are removed.
-#[derive(Deserialize)]
-struct EntryOfNpm {
-    key: String,
-    integrity: Option<String>,
-    size: Option<u64>,
 }
 
 /// What is known of objects, by their paths, and what is wrong.
@@ -389,67 +375,6 @@ pub(super) fn of_dvc(root: &Path) -> References {
         }
     }
     references
-}
-
-/// Of npm: `index-v5/2x/2x/<60>`, where the last entry of a key counts. A line has the SHA-1 of its JSON in front of it.
-pub(super) fn of_cacache(root: &Path) -> References {
-    let mut references = References::default();
-    for (entry, inside) in below(root, "index-v5") {
-        let is = match inside.split('/').count() {
-            4 => Ok(()),
-            _ => Err(Said::Other("not a file of the index".into())),
-        };
-        let Some(path) = references.record(&[], entry, is) else { continue };
-        let Some(text) = references.text(&path, false, MOST_OF_LIST) else { continue };
-        let mut latest = HashMap::new();
-        for (at, line) in text.split(|it| *it == b'\n').enumerate().filter(|(_, it)| !it.is_empty())
-        {
-            let (digits, json) = line.split_at(line.len().min(2 * SHA1_LEN));
-            let json = json.strip_prefix(b"\t").unwrap_or_default();
-            if hex(&Sha1::digest(json)).as_bytes() != digits {
-                let cause = format!("line {} is not as its digest says", at + 1);
-                references.wrong.push(Object::Wrong(path.clone(), cause));
-                continue;
-            }
-            match serde_json::from_slice::<EntryOfNpm>(json) {
-                Ok(entry) => drop(latest.insert(entry.key.clone(), entry)),
-                Err(_) => references.not_understood(&path, false),
-            }
-        }
-        for EntryOfNpm { key, integrity, size } in latest.into_values() {
-            let Some(integrity) = integrity.filter(|it| !it.is_empty()) else { continue };
-            let found = contents_of_npm(root, &integrity);
-            let Some(first) = found.first() else {
-                references.not_understood(&path, false);
-                continue;
-            };
-            // One of them is enough.
-            let object = found.iter().find(|it| is_there(it)).unwrap_or(first);
-            references.require(object.clone(), (Some(key), size), &path);
-        }
-    }
-    references
-}
-
-/// The objects that may be the content with this integrity, such as `sha512-BASE64`: by the strongest algorithm in it.
-fn contents_of_npm(root: &Path, integrity: &str) -> Vec<PathBuf> {
-    let of = |algorithm: &str| {
-        let digests = integrity.split_ascii_whitespace().filter_map(|it| {
-            let (name, digest) = it.split_once('-')?;
-            let digest = digest.split('?').next().filter(|_| name == algorithm)?;
-            let digits = hex(&STANDARD.decode(digest).ok()?);
-            let (first, rest) = digits.split_at_checked(2)?;
-            let (second, rest) = rest.split_at_checked(2)?;
-            let folder = root.join("content-v2").join(algorithm);
-            Some(folder.join(first).join(second).join(rest))
-        });
-        digests.collect::<Vec<_>>()
-    };
-    ["sha512", "sha384", "sha256", "sha1"]
-        .into_iter()
-        .map(of)
-        .find(|it| !it.is_empty())
-        .unwrap_or_default()
 }
 
 /// Of a registry: `repositories/NAME/_manifests/**/link`, which names a manifest. Links in `_layers` stay when a blob is removed.

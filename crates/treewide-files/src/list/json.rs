@@ -5,8 +5,7 @@
 //! value that does not exist is `null`.
 
 use crate::digest::{Digest, hex};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
@@ -36,32 +35,31 @@ pub fn write_error(to: &mut dyn Write, path: &Path, cause: &str) -> io::Result<(
     to.write_all(object.finish().as_bytes())
 }
 
-/// An object that is read. A key that it has twice is an error, because it could name two files.
-pub(super) struct Pairs(pub(super) Map<String, Value>);
-
-impl<'de> Deserialize<'de> for Pairs {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Keys;
-
-        impl<'de> Visitor<'de> for Keys {
-            type Value = Pairs;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Pairs, A::Error> {
-                let mut object = Map::new();
-                while let Some((key, value)) = from.next_entry::<String, Value>()? {
-                    if object.insert(key, value).is_some() {
-                        return Err(A::Error::custom("a key is there twice"));
-                    }
-                }
-                Ok(Pairs(object))
-            }
+/// Reads a document.
+///
+/// # Errors
+/// If it is not JSON, or an object in it has a key twice, because one of the two would be lost.
+pub fn document(text: &[u8]) -> Result<Value, String> {
+    fn keys(value: &Value) -> usize {
+        match value {
+            Value::Array(values) => values.iter().map(keys).sum(),
+            Value::Object(object) => object.len() + object.values().map(keys).sum::<usize>(),
+            _ => 0,
         }
-
-        from.deserialize_map(Keys)
+    }
+    let document = serde_json::from_slice(text).map_err(|it| match it.is_eof() {
+        true => format!("the JSON is cut off: {it}"),
+        false => format!("not JSON: {it}"),
+    })?;
+    let (mut colons, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in text {
+        is_text ^= *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        colons += usize::from(*byte == b':' && !is_text);
+    }
+    match colons == keys(&document) {
+        true => Ok(document),
+        false => Err("JSON with a key that is there twice, so that one of the two is lost".into()),
     }
 }
 
