@@ -202,7 +202,7 @@ fn sparse_file_of_a_tebibyte_is_not_read() {
         r#"{"exclude":[],"hidden":true,"follow":false,"one_file_system":false,"modes":false}"#;
     let mut journal = format!(
         "{{\"treewide\":\"journal 1\",\"root\":{:?},\"rules\":{rules}}}\n\
-         {{\"path\":\"big\",\"bytes\":{},\"digest\":\"{}\",\"mtime\":{},\"ctime\":{},\"ino\":{},\"dev\":{},\"read\":\"2026-11-25\"}}\n",
+         {{\"path\":\"big\",\"type\":\"file\",\"bytes\":{},\"digest\":\"{}\",\"mtime\":{},\"ctime\":{},\"ino\":{},\"dev\":{},\"read\":\"2026-11-25\"}}\n",
         tree.root().canonicalize().unwrap(),
         1_u64 << 40,
         treewide::hash(b"of an earlier run"),

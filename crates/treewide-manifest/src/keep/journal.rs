@@ -15,19 +15,17 @@
 //! A thread of its own writes, so that no one waits for the disk. It begins after a second: most runs are over by then, and leave nothing.
 
 use crate::error::Error;
-use crate::format::also::{self, Texts};
-use crate::format::day::Day;
-use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::format::index;
+use crate::format::record::{FileRecord, Record, What};
 use crate::format::regular;
-use crate::format::trust::Key;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use treewide::{Hasher, OUT_LEN};
-use treewide_files::digest::{hex, unhex};
+use treewide::Hasher;
+use treewide_files::digest::hex;
 use treewide_files::list::read_line;
 use writer::{Place, Writer};
 
@@ -72,72 +70,11 @@ struct Check {
     check: String,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Line {
-    path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    path_hex: Option<String>,
-    bytes: u64,
-    digest: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    mode: Option<u32>,
-    mtime: i64,
-    ctime: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ino: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    dev: Option<u64>,
-    read: String,
-    /// Digests by other algorithms. A run that wants others reads the file.
-    #[serde(default, skip_serializing_if = "Texts::is_empty")]
-    also: Texts<'static>,
-}
-
 /// Text, and all bytes in hex if it is not UTF-8.
 fn text(bytes: &[u8]) -> (String, Option<String>) {
     let shown = String::from_utf8_lossy(bytes).into_owned();
     let is_whole = shown.as_bytes() == bytes;
     (shown, (!is_whole).then(|| hex(bytes)))
-}
-
-fn bytes(text: String, hex: Option<String>) -> Option<Vec<u8>> {
-    match hex {
-        Some(hex) => unhex(hex.as_bytes()),
-        None => Some(text.into_bytes()),
-    }
-}
-
-impl Line {
-    /// `None` if it is not a file with a key.
-    fn of(record: &Record) -> Option<Self> {
-        let What::File(file) = &record.what else { return None };
-        let facts = file.facts.as_ref()?;
-        let (key, read) = (facts.key?, facts.read?);
-        let (path, path_hex) = text(&record.name);
-        Some(Self {
-            path,
-            path_hex,
-            bytes: facts.bytes,
-            digest: hex(&file.digest),
-            mode: facts.mode,
-            mtime: key.mtime,
-            ctime: key.ctime,
-            ino: key.inode,
-            dev: key.device,
-            read: read.to_string(),
-            also: also::texts(&facts.also),
-        })
-    }
-
-    fn record(self) -> Option<(Vec<u8>, FileRecord)> {
-        let name = bytes(self.path, self.path_hex)?;
-        let digest: [u8; OUT_LEN] = unhex(self.digest.as_bytes())?.try_into().ok()?;
-        let key = Key { mtime: self.mtime, ctime: self.ctime, inode: self.ino, device: self.dev };
-        let read = Some(Day::parse(&self.read)?);
-        let (mode, key, also) = (self.mode, Some(key), also::parse(&self.also).ok()?);
-        let facts = Some(Facts { mode, key, read, also, ..Facts::of(self.bytes) });
-        Some((name, FileRecord { digest, facts }))
-    }
 }
 
 /// The journal of a run: it writes what was read, and has what runs before it have read.
@@ -407,9 +344,9 @@ impl Cursor {
     fn read(&mut self) {
         self.next = None;
         while read_line(&mut self.lines, &mut self.line).is_ok() && !self.line.is_empty() {
-            let line = serde_json::from_slice::<Line>(&self.line).ok();
-            if let Some(next) = line.and_then(Line::record) {
-                self.next = Some(next);
+            let line = index::parse(&self.line).ok().filter(|it| it.has_digest);
+            if let Some(Record { name, what: What::File(file), .. }) = line.map(|it| it.record) {
+                self.next = Some((name, file));
                 return;
             }
         }

@@ -1,6 +1,7 @@
 //! Writes a journal, on a thread of its own.
 
-use super::{Check, Header, Line, lock};
+use super::{Check, Header, lock};
+use crate::format::index::push_record;
 use crate::format::record::Record;
 use crate::format::regular;
 use std::fs::{File, Metadata};
@@ -126,10 +127,11 @@ impl Writing {
     }
 
     fn write(&mut self, records: &[Record], shared: &Shared) -> io::Result<()> {
-        let mut block = Vec::new();
-        for line in records.iter().filter_map(Line::of) {
-            serde_json::to_writer(&mut block, &line)?;
-            block.push(b'\n');
+        let (mut block, mut day) = (Vec::new(), None);
+        // A file without a key would be read again.
+        for record in records.iter().filter(|it| it.facts().is_some_and(|it| it.key.is_some())) {
+            push_record(&mut block, record, true, &mut day);
+            block.extend_from_slice(b"}\n");
         }
         if block.is_empty() {
             return Ok(());
