@@ -56,6 +56,15 @@ impl fmt::Display for Listed {
     }
 }
 
+/// A word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/+=:,@%".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// A name for messages: it takes one line and cannot send control sequences to a terminal.
 pub fn shown(path: &Path) -> String {
     shown_text(&path.to_string_lossy())

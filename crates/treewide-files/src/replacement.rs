@@ -52,6 +52,8 @@ pub struct Replacement {
     model: Option<Metadata>,
     /// Whether the temporary file is in the folder for temporary files, readable to the user alone.
     is_elsewhere: bool,
+    /// Whether it can be made again with little work.
+    is_spare: bool,
 }
 
 impl Replacement {
@@ -115,7 +117,12 @@ impl Replacement {
         let (file, temporary, is_elsewhere) = temporary(folder, previous.is_some(), model, most)?;
         let writer = BufWriter::with_capacity(BUFFER, Early { file, written: 0, begun: 0 });
         let model = model.cloned();
-        Ok(Self { writer, temporary, target, previous, model, is_elsewhere })
+        Ok(Self { writer, temporary, target, previous, model, is_elsewhere, is_spare: false })
+    }
+
+    /// Lets it go if it cannot be brought to the disk: it can be made again with little work.
+    pub fn spare(self) -> Self {
+        Self { is_spare: true, ..self }
     }
 
     /// The temporary file.
@@ -148,9 +155,13 @@ impl Replacement {
         }
         // Some file systems report a full disk only here.
         sync(file).map_err(|error| {
-            keep(&mut self.temporary);
             let text = format!("cannot bring it to the disk: {error}");
-            stays(&io::Error::new(error.kind(), text), &self.temporary)
+            let error = io::Error::new(error.kind(), text);
+            if self.is_spare {
+                return error;
+            }
+            keep(&mut self.temporary);
+            stays(&error, &self.temporary)
         })
     }
 

@@ -94,9 +94,7 @@ impl fmt::Display for Loss {
             Self::Unmatched(at, cause) => {
                 write!(f, "has a record of {}, which would be lost: {cause}", shown(at))
             }
-            Self::There => f.write_str(
-                "is there, and a snapshot never replaces a list; `treewide update --full --replace-rules` records everything anew",
-            ),
+            Self::There => f.write_str("is there, and a snapshot never replaces a list"),
         }
     }
 }

@@ -159,3 +159,41 @@ fn disk_that_is_back_is_as_it_was() {
     assert_eq!((said.report.files_read, said.report.files_unread), (0, 3));
     assert_eq!((fs::read(tree.list()).unwrap(), lines()), before);
 }
+
+/// Its content is known to be wrong: a copy of it is in doubt as well, wherever its name is in the order.
+#[test]
+fn copies_of_a_file_in_doubt_are_in_doubt() {
+    let tree = tree();
+    tree.flip("k");
+    assert_eq!(update(&tree, &[]).differences(), ["suspect k"]);
+    let bad = fs::read(tree.at("k")).unwrap();
+    for name in ["a", "z"] {
+        tree.write(name, &bad);
+    }
+    tree.write("y", "another");
+    let expected = ["added y", "suspect a from k", "suspect k", "suspect z from k"];
+    for said in [tree.verify(), update(&tree, &[])] {
+        assert_eq!(said.differences(), expected);
+    }
+    assert!(lists(&tree, "a", "kept") && lists(&tree, "z", "kept"));
+    let said = update(&tree, &[]);
+    assert_eq!(said.differences(), ["suspect a", "suspect k", "suspect z"]);
+    // What is accepted is content as any other.
+    assert_eq!(update(&tree, &["a"]).differences(), ["accepted a", "suspect k", "suspect z"]);
+    tree.write("b", &bad);
+    assert_eq!(update(&tree, &[]).differences(), ["added b", "suspect k", "suspect z"]);
+}
+
+/// A doubt about the new file says more than that something else was there.
+#[test]
+fn path_of_another_type_has_one_verdict() {
+    let tree = Tree::new(&[("d/k", "kept"), ("k/x", "1")]);
+    tree.snapshot();
+    fs::remove_dir_all(tree.at("k")).unwrap();
+    copy(&tree.at("d/k"), &tree.at("k"));
+    tree.flip("k");
+    let expected = ["removed k/x", "suspect k from d/k"];
+    for said in [tree.verify(), update(&tree, &[])] {
+        assert_eq!(said.differences(), expected);
+    }
+}

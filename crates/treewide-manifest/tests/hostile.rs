@@ -1,4 +1,4 @@
-//! Damage to a manifest or its tree, by accident or on purpose. One file although it is long: the cases are one table.
+//! Damage to a manifest or its tree, by accident or on purpose.
 
 mod common;
 
@@ -7,7 +7,6 @@ use std::fs;
 use std::path::Path;
 use treewide_manifest::list::List;
 use treewide_manifest::machine::{Update, Verify};
-use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{
     Cancel, Class, Error, ErrorKind, Index, Loss, Manifest, Options, Rules, Verdict, index_path,
 };
@@ -18,80 +17,6 @@ fn line(content: &str, name: &str) -> String {
 
 fn list(text: impl Into<Vec<u8>>) -> Result<List, Error> {
     List::from_bytes(Path::new("X.b3"), text.into())
-}
-
-/// A file system whose clock did not move since the last sync began: every time is too new.
-struct Frozen;
-
-impl Moments for Frozen {
-    fn moment(&mut self, _: u64, _: &Path) -> Moment {
-        Moment { synced: Some(0), slack: 0, keeps_inodes: true, keeps_device: true }
-    }
-}
-
-/// A file that is too new has no key, so that a write in the same tick is seen.
-#[test]
-fn update_always_reads_racy_files() {
-    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
-    tree.snapshot_with(Update::new(), Box::new(Frozen));
-    let said = tree.quick();
-    assert!(said.is_fine());
-    assert_eq!((said.report.files_read, said.report.files_unread), (2, 0));
-    let said = tree.update_with(Update::new(), Box::new(Frozen));
-    assert_eq!(said.report.files_read, 2);
-    // With the system's own clock, which has moved on.
-    tree.age();
-    tree.update_with(Update::new(), clock());
-    let fine = tree.quick();
-    assert!(fine.is_fine() && fine.report.files_unread == 2);
-    tree.write("a", "x");
-    assert_eq!(tree.quick().differences(), ["changed a"]);
-}
-
-/// Same length, mtime put back.
-#[cfg(unix)]
-#[test]
-fn update_sees_an_mtime_that_is_put_back() {
-    let tree = Tree::new(&[("a", "12345")]);
-    tree.snapshot();
-    tree.age();
-    tree.flip("a");
-    assert_eq!(tree.quick().differences(), ["suspect a"]);
-}
-
-/// Programs set mtime as they like; ctime shows whether anybody wrote to the file since.
-#[cfg(unix)]
-#[test]
-fn key_is_given_to_files_whose_mtime_is_in_the_future() {
-    let tree = Tree::new(&[("a", "1")]);
-    let set = |seconds| {
-        let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
-        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-        file.set_modified(time).unwrap();
-    };
-    set(4_070_908_800);
-    tree.age();
-    tree.snapshot_with(Update::new(), clock());
-    let said = tree.quick();
-    assert_eq!(said.report.files_unread, 1);
-    tree.write("a", "2");
-    set(4_070_908_800);
-    assert_eq!(tree.quick().differences(), ["suspect a"]);
-}
-
-/// A restored backup has other inodes and the same times; that costs one read.
-#[cfg(unix)]
-#[test]
-fn update_reads_other_inodes_once() {
-    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
-    tree.snapshot();
-    let times = fs::metadata(tree.at("a")).unwrap().modified().unwrap();
-    fs::copy(tree.at("a"), tree.at("new")).unwrap();
-    fs::rename(tree.at("new"), tree.at("a")).unwrap();
-    fs::File::options().write(true).open(tree.at("a")).unwrap().set_modified(times).unwrap();
-    let said = tree.quick();
-    assert!(said.is_fine());
-    assert_eq!((said.report.count(Class::Touched), said.report.files_read), (1, 1));
 }
 
 /// The root may be a link.
@@ -487,31 +412,6 @@ fn hard_links_are_read_once_and_reported_by_each_name() {
             "{differences:?}"
         );
     }
-}
-
-/// Scrubbing reads every file in its turn.
-#[test]
-fn scrub_starves_nobody() {
-    let names: Vec<String> = (0..20).map(|number| format!("{number:02}")).collect();
-    let files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "12345")).collect();
-    let tree = Tree::new(&files);
-    tree.snapshot();
-    let path = index_path(&tree.list());
-    let index = fs::read_to_string(&path).unwrap();
-    let today = treewide_manifest::day::Day::today().to_string();
-    tree.forge_index(&index.replace(&today, "2020-01-01"));
-    let mut read = Vec::new();
-    while fs::read_to_string(&path).unwrap().contains("2020-01-01") {
-        // 12 bytes: two files, and a part of one that waits.
-        let update = Update::new().scrub(treewide_manifest::Budget::Bytes(12));
-        let said = tree.update_with(update, Box::new(AllIsOld));
-        assert!(said.is_fine());
-        read.push(said.report.files_read);
-    }
-    assert_eq!(read, [2; 10]);
-    // A budget of less than one file is one file.
-    let update = Update::new().scrub(treewide_manifest::Budget::Bytes(1));
-    assert_eq!(tree.update_with(update, Box::new(AllIsOld)).report.files_read, 1);
 }
 
 #[test]

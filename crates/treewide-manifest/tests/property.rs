@@ -8,7 +8,7 @@ mod common;
 
 use common::random::Random;
 use common::{AllIsOld, Said, Tree};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -19,7 +19,9 @@ use treewide_digests::Algorithm;
 use treewide_manifest::also;
 use treewide_manifest::machine::{Clock, Draft, Limit, Update, diff};
 use treewide_manifest::record::{FileRecord, What};
-use treewide_manifest::{Cancel, Class, Globs, Manifest, Options, Report, Rules, Totals, facts_of};
+use treewide_manifest::{
+    Budget, Cancel, Class, Globs, Manifest, Options, Report, Rules, Totals, facts_of, index_path,
+};
 
 const SCRIPTS: f64 = 3.0;
 const ROUNDS: u64 = 4;
@@ -405,5 +407,37 @@ fn snapshot_twice_is_the_same_index() {
             (index_without_header(&list), totals)
         };
         assert_eq!(snapshot("one.b3"), snapshot("two.b3"), "{:#?}", script.steps);
+    }
+}
+
+/// As many runs as the budget says read every file, on one day or on many, whatever the lengths are. A file that takes a turn, and one that
+/// goes away, delay no other one.
+#[test]
+fn scrub_reads_all_in_as_many_runs_as_it_says() {
+    for seed in 0..12 {
+        let mut random = Random::new(seed);
+        let (tree, percent) = (Tree::in_memory(), [3.0, 5.0, 30.0, 50.0, 100.0][random.below(5)]);
+        let names: Vec<_> = (0..10 + random.below(30)).map(|it| format!("{it:02}")).collect();
+        for name in &names {
+            tree.write(name, "x".repeat(random.below(300)));
+        }
+        tree.snapshot();
+        if random.below(2) == 0 {
+            let index = fs::read_to_string(index_path(&tree.list())).unwrap();
+            let today = treewide_manifest::day::Day::today().to_string();
+            let days =
+                |line: &str| line.replace(&today, ["2020-01-01", "2020-01-02"][random.below(2)]);
+            tree.forge_index(&index.lines().map(days).collect::<Vec<_>>().join("\n"));
+        }
+        let runs = (100.0_f64 / percent).ceil() as usize;
+        // A second round is as long as the first.
+        for _ in 0..2 {
+            let mut read = BTreeSet::new();
+            for _ in 0..runs {
+                let update = Update::new().scrub(Budget::Percent(percent));
+                read.extend(tree.update_with(update, Box::new(AllIsOld)).read());
+            }
+            assert_eq!(read.len(), names.len(), "seed {seed}: {percent} % in {runs} runs");
+        }
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Write to FILE instead of standard output, all at once when everything is done

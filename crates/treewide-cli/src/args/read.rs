@@ -8,7 +8,7 @@ use treewide::Mode;
 use treewide::file::Strategy;
 use treewide_files::{Options, Progress};
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// The maximum number of threads to use

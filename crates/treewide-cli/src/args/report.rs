@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ReportArgs {
     /// Write one JSON object a line, and one that counts
@@ -38,7 +38,7 @@ pub(crate) struct ReportArgs {
     progress: ProgressArgs,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ProgressArgs {
     /// Show files, bytes, rate and the file at hand on standard error

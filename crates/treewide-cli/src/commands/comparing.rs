@@ -4,6 +4,7 @@ use crate::shell::console::complain;
 use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use crate::shell::program::Program;
+use treewide_files::name::quoted;
 use treewide_manifest::{Error, ErrorKind};
 
 /// Exit codes of the commands that compare.
@@ -17,6 +18,15 @@ pub(crate) const EXIT: &[(&str, &str)] = &[
     ),
 ];
 
+/// The command that was given with one more flag, as a shell takes it.
+fn again(flag: &str) -> String {
+    let words = std::env::args_os().skip(1).map(|it| quoted(&it.to_string_lossy()));
+    let mut words: Vec<_> = words.collect();
+    let end = words.iter().position(|it| it == "--").unwrap_or(words.len());
+    words.insert(end, flag.into());
+    format!("treewide {}", words.join(" "))
+}
+
 /// Runs a command. An error that stops it is exit code 3, because it is then undetermined whether the tree differs.
 pub(crate) fn run(
     program: Program,
@@ -29,8 +39,7 @@ pub(crate) fn run(
                 Some(ErrorKind::Refused(loss)) => loss.flag(),
                 _ => None,
             };
-            let hint = flag.map(|it| format!(" (`treewide update {it}` continues)"));
-            let hint = hint.unwrap_or_default();
+            let hint = flag.map_or(String::new(), |it| format!("; to continue: {}", again(&it)));
             complain(program, &format!("{error:#}{hint}"));
             let is_usage = matches!(kind, Some(ErrorKind::Usage(_)));
             Ok(if is_usage { Outcome::BadUsage } else { Outcome::CannotTell })

@@ -4,20 +4,12 @@ use crate::shell::program::Program;
 use crate::shell::tone::Tone;
 use treewide::outboard::FlawKind;
 use treewide_files::ErrorKind;
+pub(crate) use treewide_files::name::quoted;
 
 /// `1 line`, `2 lines`.
 pub(crate) fn count(number: u64, singular: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {singular}{plural}")
-}
-
-/// A word as a shell reads it.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/+=:,@%".contains(&byte);
-    match !word.is_empty() && word.bytes().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 /// Why a file could not be hashed. As b3sum, the program says only what the system says.

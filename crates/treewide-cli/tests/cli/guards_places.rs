@@ -1,6 +1,6 @@
 //! Which directory a run takes, and which files of it an output replaces.
 
-use crate::guards::{Case, LEFT};
+use crate::case::{Case, LEFT};
 use crate::support::TREEWIDE;
 use std::ffi::OsStr;
 use std::fs;

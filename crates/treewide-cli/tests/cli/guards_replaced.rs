@@ -1,6 +1,6 @@
 //! Manifests that a snapshot does not replace, and directories that are not chosen.
 
-use crate::guards::Case;
+use crate::case::Case;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -7,6 +7,8 @@
 
 mod algorithms;
 mod b3sum;
+#[cfg(target_os = "linux")]
+mod case;
 mod check;
 mod contents;
 #[cfg(feature = "gpu")]
@@ -66,3 +68,5 @@ mod terminals;
 mod trees;
 mod usage;
 mod walk;
+#[cfg(target_os = "linux")]
+mod ways_out;

@@ -119,7 +119,7 @@ fn verify_says_that_it_cannot_tell() {
     fs::remove_file(folder.join("m.b3.tw")).unwrap();
     let (code, _, stderr) = out(&folder, &expect);
     assert_eq!(code, Some(3));
-    assert!(stderr.contains("m.b3: has no index; its list has the digest"), "{stderr}");
+    assert!(stderr.contains("m.b3: has no index, its list has"), "{stderr}");
     let (code, _, stderr) = out(&folder, "verify --fail-on changed m.b3 t");
     assert_eq!(code, Some(0));
     assert!(stderr.contains("not compared: links, directories and special files"), "{stderr}");
@@ -424,11 +424,6 @@ fn manifests_are_named_by_their_lists() {
     let digest = counts["digest"].as_str().unwrap();
     assert!(ended.stderr.contains(&format!("{digest} is the digest of the manifest")), "{ended:?}");
     folder.treewide("verify t.b3 --expect").arg(digest).run().fails(0, &[]);
-    let directory =
-        "t: is a directory; name its manifest, such as t.b3, and the directory after it";
-    for command in ["verify t t.b3", "diff t t.b3", "update t", "scrub t", "manifest stat t"] {
-        folder.treewide(command).run().fails(2, &[directory]);
-    }
     // The manifest of a directory is next to it.
     folder.treewide("verify t/").run().fails(0, &[": 2 same; 2 files read"]);
     folder.treewide("verify .").at(folder.join("t")).run().fails(0, &[": 2 same; 2 files read"]);

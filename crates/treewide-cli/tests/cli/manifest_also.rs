@@ -115,7 +115,7 @@ fn lines_print_nothing_where_a_digest_is_missing() {
     };
     missing(
         "sha1",
-        "m.b3.tw: 3 files have no digest by SHA-1, such as a; `treewide update --also sha1` adds them",
+        "m.b3.tw: 3 files have no digest by SHA-1, such as a; `treewide update --also sha1 m.b3` adds them",
     );
     folder.treewide("update m.b3 t --also sha1").run().fails(0, &["3 files read"]);
     lines(&folder, "sha1");

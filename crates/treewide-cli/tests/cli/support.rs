@@ -100,6 +100,13 @@ impl Folder {
         self.program("sh").args(["-c", &format!("{first} {script}"), "sh"]).args(words)
     }
 
+    /// A command line as it is pasted into a shell.
+    pub(crate) fn paste(&self, line: &str) -> Ended {
+        let program = Path::new(TREEWIDE).parent().unwrap().to_str().unwrap();
+        let line = format!("PATH={program}:$PATH; {line}");
+        self.program("sh").args(["-c", &line]).run()
+    }
+
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Program {
         let mut command = Command::new(program);
         command.current_dir(self.path()).env_remove("RUST_BACKTRACE").env_remove("COLUMNS");
@@ -272,6 +279,13 @@ impl Ended {
         assert_eq!(String::from_utf8_lossy(&self.stdout), stdout.as_ref(), "{self:?}");
         assert_eq!(self.stderr, stderr.as_ref());
         assert_eq!(self.code, Some(code), "{self:?}");
+    }
+
+    /// The command line that a message names.
+    #[track_caller]
+    pub(crate) fn way_out(&self) -> &str {
+        let at = self.stderr.rfind("treewide ").unwrap_or_else(|| panic!("no way out: {self:?}"));
+        self.stderr[at..].split(['`', '\n']).next().unwrap()
     }
 
     #[track_caller]

@@ -172,7 +172,7 @@ impl Root {
                 What::File(file) => {
                     let mut digest = Some(file.digest);
                     // `update` keeps the digest of a file that has rotted, or may have, and of one that cannot be read.
-                    if file.facts.as_ref().is_some_and(|it| it.read.is_none()) {
+                    if file.facts.as_ref().is_some_and(|it| !it.is_proven()) {
                         let cause = format!(
                             "the last run did not find it as {list} records it, so it does not count as a copy; look at it: treewide verify {list}"
                         );

@@ -215,6 +215,6 @@ fn has_more(path: &Path) -> bool {
 
 /// Whether the file is as recorded, as `update` decides it.
 fn is_unchanged(file: &FileRecord, now: &Stamp) -> bool {
-    let facts = file.facts.as_ref().filter(|facts| facts.read.is_some());
+    let facts = file.facts.as_ref().filter(|facts| facts.is_proven());
     facts.is_some_and(|it| it.bytes == now.len && it.key.as_ref().is_some_and(|key| key.is_of(now)))
 }

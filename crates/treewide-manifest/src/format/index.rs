@@ -13,7 +13,7 @@
 use crate::format::also::{self, Texts};
 use crate::format::day::Day;
 use crate::format::facts::Facts as Digest;
-use crate::format::record::{Facts, FileRecord, Record, Special, What};
+use crate::format::record::{Doubt, Facts, FileRecord, Record, Special, What};
 use crate::format::rules::Rules;
 use crate::format::trust::Key;
 use crate::format::usual::Usual;
@@ -77,6 +77,9 @@ pub struct Trailer {
     /// Directories below the root where something was mounted, if anything below them is recorded, and such files; as many as have room.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
+    /// The last file that [`scrub`](crate::machine::Update::scrub) has picked: the next run continues after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Mount>,
     /// The check of the last section of the [past](crate::past_path). A manifest that dropped nothing has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<String>,
@@ -88,7 +91,7 @@ pub struct Trailer {
 /// The text before the digits of [`Trailer::check`].
 const CHECK: &str = ",\"check\":\"";
 
-/// A place below a root where something was mounted.
+/// A path below a root.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     /// Its path; U+FFFD stands for bytes that are not UTF-8.
@@ -142,6 +145,10 @@ struct Entry<'a> {
     untrusted: Option<Times>,
     #[serde(borrow, default)]
     read: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    since: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    found: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     also: Texts<'a>,
     #[serde(borrow, default)]
@@ -326,10 +333,8 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
     };
     let (what, has_digest) = match &*entry.kind {
         "file" => {
-            let digest = entry
-                .digest
-                .as_ref()
-                .map(|it| unhex(it.as_bytes()).and_then(|it| it.try_into().ok()));
+            let hash = |it: &Cow<'_, str>| unhex(it.as_bytes()).and_then(|it| it.try_into().ok());
+            let digest = entry.digest.as_ref().map(hash);
             let key = match (entry.mtime, entry.ctime) {
                 (Some(mtime), Some(ctime)) => {
                     Some(Key { mtime, ctime, inode: entry.ino, device: entry.dev })
@@ -347,7 +352,10 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
                 device: it.dev,
             });
             let also = also::parse(&entry.also)?;
-            let facts = Some(Facts { bytes, mode, key, untrusted, read, also });
+            let found = entry.found.as_ref().and_then(hash);
+            let since = entry.since.as_ref().and_then(|text| Day::parse(text));
+            let doubt = since.map(|since| Box::new(Doubt { since, found }));
+            let facts = Some(Facts { bytes, mode, key, untrusted, read, doubt, also });
             (What::File(FileRecord { digest, facts }), has_digest)
         }
         "link" => {
@@ -397,7 +405,7 @@ impl Lines {
             bytes: 0,
             facts: Digest::new(rules),
             mounts: Vec::new(),
-            room: LAST_LINE as usize - (4 << 10),
+            room: LAST_LINE as usize - (32 << 10),
             day: None,
         }
     }
@@ -453,6 +461,7 @@ impl Lines {
             list: list.to_hex().to_string(),
             facts: self.facts.clone().finish().to_hex().to_string(),
             mounts: self.mounts.clone(),
+            turn: None,
             past: None,
             check: None,
         }
@@ -521,6 +530,10 @@ fn push_facts(to: &mut Vec<u8>, facts: &Facts, last_day: &mut LastDay) {
         let day = last_day.take().filter(|(day, _)| *day == read);
         let (_, text) = last_day.insert(day.unwrap_or_else(|| (read, read.to_string())));
         push_text(to, ",\"read\":", text);
+    }
+    if let Some(Doubt { since, found }) = facts.doubt.as_deref() {
+        push_text(to, ",\"since\":", &since.to_string());
+        found.iter().for_each(|it| push_text(to, ",\"found\":", &hex(it)));
     }
     also::push(to, &facts.also);
 }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 use treewide::Hash;
 use treewide_digests::Algorithm;
+use treewide_files::name::{quoted, shown};
 
 /// An index that cannot be used is looked at this many times more, after this time each. A guess: two files are renamed in less.
 const TRIES: usize = 2;
@@ -116,7 +117,7 @@ impl Manifest {
             Algorithm::named(name).ok_or_else(|| {
                 let cause = format!(
                     "has digests by {name:?}, which this program does not know; use a newer one, or make a new manifest \
-                     elsewhere by `treewide snapshot`"
+                     elsewhere"
                 );
                 Error::new(index_path(self.list.path()), ErrorKind::List(cause))
             })
@@ -128,6 +129,12 @@ impl Manifest {
     pub(crate) fn mounts(&self) -> Vec<Vec<u8>> {
         let Index::Bound(ends) = &self.index else { return Vec::new() };
         ends.1.mounts.iter().map(Mount::name).collect()
+    }
+
+    /// The last file that had its turn.
+    pub(crate) fn turn(&self) -> Option<Vec<u8>> {
+        let Index::Bound(ends) = &self.index else { return None };
+        ends.1.turn.as_ref().map(Mount::name)
     }
 
     /// The length of all files together, if there is an index.
@@ -196,8 +203,9 @@ impl Manifest {
 
 /// The error about the index of a list that must not be used alone.
 pub(crate) fn unusable_index(list: &Path, cause: &str) -> Error {
+    let name = quoted(&shown(list));
     let cause = format!(
-        "{cause}, so files may be gone from the list; restore both, let `treewide update --accept-damage` write a new \
+        "{cause}, so files may be gone from the list; restore both, let `treewide update --accept-damage {name}` write a new \
          index, or remove this one if the list is right"
     );
     Error::new(index_path(list), ErrorKind::List(cause))

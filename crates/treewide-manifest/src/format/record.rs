@@ -56,16 +56,39 @@ pub struct Facts {
     /// Times and numbers of a file without a key. They say nothing of whether someone wrote to it, but how its content can
     /// differ: see [`Key::moved`].
     pub untrusted: Option<Key>,
-    /// When it was read and was as recorded. A file that the last run did not find as recorded has no such day, and is read each time.
+    /// When it was last read and was as recorded.
     pub read: Option<Day>,
+    /// The last run did not find it as recorded. It is read each time.
+    pub doubt: Option<Box<Doubt>>,
     /// Digests of the content that has the recorded one, by other algorithms.
     pub also: Also,
+}
+
+/// A file that is not as recorded, or cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// The day of the first run that said so.
+    pub since: Day,
+    /// The BLAKE3 hash of the content that it has; `None` if it cannot be read.
+    pub found: Option<[u8; OUT_LEN]>,
 }
 
 impl Facts {
     /// Facts of a file whose length alone is known.
     pub(crate) fn of(bytes: u64) -> Self {
-        Self { bytes, mode: None, key: None, untrusted: None, read: None, also: Also::new() }
+        let (key, untrusted, also) = (None, None, Also::new());
+        Self { bytes, mode: None, key, untrusted, read: None, doubt: None, also }
+    }
+
+    /// Whether the last run that looked at it found it as recorded.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.read.is_some() && self.doubt.is_none()
+    }
+
+    /// Notes that a run finds this content, or none, in the place of the recorded one.
+    fn is_not(&mut self, found: Option<[u8; OUT_LEN]>) {
+        let since = self.doubt.as_ref().map_or_else(Day::today, |it| it.since);
+        self.doubt = Some(Box::new(Doubt { since, found }));
     }
 
     /// Its times and numbers when its content was as recorded.
@@ -78,16 +101,19 @@ impl Facts {
         self.seen().filter(|it| it.ctime != NEVER)
     }
 
-    /// Notes that the file with these times and numbers has other content, so that it is found under another name as well, and each
-    /// run reads it. Its mtime and ctime stay as they were with the recorded content.
-    pub(crate) fn doubt(&mut self, now: Option<&Key>, bytes: u64) {
-        self.read = None;
+    /// Notes that the file with these times and numbers has this other content, so that it is found under another name as well, and
+    /// each run reads it. Its mtime and ctime stay as they were with the recorded content.
+    pub(crate) fn doubt(&mut self, now: Option<&Key>, bytes: u64, found: [u8; OUT_LEN]) {
+        self.is_not(Some(found));
         let Some(now) = now else { return };
         let now = match self.timed() {
             // Nothing else would say next time that it moved.
             Some(seen) if seen.ctime == now.ctime => return,
             Some(seen) => {
-                Key { inode: now.inode.or(seen.inode), device: now.device.or(seen.device), ..*seen }
+                // That of a copy with times of its own is its own.
+                let mtime = seen.moved_to(now).map_or(now.mtime, |_| seen.mtime);
+                let (inode, device) = (now.inode.or(seen.inode), now.device.or(seen.device));
+                Key { mtime, inode, device, ctime: seen.ctime }
             }
             None => {
                 self.bytes = bytes;
@@ -99,7 +125,7 @@ impl Facts {
 
     /// Whether every run reads it, whatever else it is to read: nothing shows that it is unchanged, or it is not.
     pub(crate) fn is_read_always(&self) -> bool {
-        self.key.is_none() || self.read.is_none()
+        self.key.is_none() || !self.is_proven()
     }
 }
 
@@ -188,7 +214,7 @@ impl Record {
         if let What::File(FileRecord { facts, .. }) = &mut self.what {
             let facts = facts.get_or_insert(Facts::of(0));
             facts.untrusted = facts.key.take().or(facts.untrusted);
-            facts.read = None;
+            facts.is_not(None);
         }
     }
 
@@ -198,6 +224,14 @@ impl Record {
         let mut name = self.name;
         name.truncate(len);
         name
+    }
+
+    /// The facts about a file.
+    pub(crate) fn facts(&self) -> Option<&Facts> {
+        match &self.what {
+            What::File(file) => file.facts.as_ref(),
+            _ => None,
+        }
     }
 
     /// Returns the type.

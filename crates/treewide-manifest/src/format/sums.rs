@@ -7,7 +7,7 @@ use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use treewide_digests::Algorithm;
 use treewide_files::digest::hex;
-use treewide_files::name::shown;
+use treewide_files::name::{quoted, shown};
 
 /// Returns the list of all files with their digests by this algorithm, in the order of the names. Names have their own bytes.
 ///
@@ -16,7 +16,8 @@ use treewide_files::name::shown;
 pub fn list(manifest: &Manifest, algorithm: Algorithm) -> Result<Vec<u8>, Error> {
     let (path, shown_algorithm) = (manifest.list().path(), algorithm.shown());
     let list_error = |at, cause| Err(Error::new(at, ErrorKind::List(cause)));
-    let add = format!("`treewide update --also {}` adds them", algorithm.name());
+    let list = quoted(&shown(path));
+    let add = format!("`treewide update --also {} {list}` adds them", algorithm.name());
     match manifest.index() {
         Index::Bound(_) => {}
         Index::Ignored(cause) => return Err(unusable_index(path, cause)),

@@ -81,7 +81,8 @@ const UNITS: [i64; 6] = [1, 100, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000]
 /// Times that differ by less are the same: a floating-point number of seconds has steps of 238 ns.
 const ROUNDED: u64 = 1_000;
 
-/// File systems without time zones, such as FAT, show times by whole hours later or earlier when the clocks change.
+/// File systems that keep local time, such as FAT, show times by whole hours later or earlier when the clocks change. Their inodes do
+/// not last, so that no key of them has one.
 const HOUR: u64 = 3_600_000_000_000;
 
 impl Key {
@@ -100,18 +101,19 @@ impl Key {
     /// The same, of another key.
     pub(crate) fn moved_to(&self, other: &Self) -> Option<Vec<&'static str>> {
         let differ = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
+        let by = self.mtime.abs_diff(other.mtime);
+        // Where inodes last, times are those of a clock without time zones.
+        let is_shifted =
+            self.inode.is_none() && (HOUR..24 * HOUR).contains(&by) && by.is_multiple_of(HOUR);
         let moved = [
             (self.ctime != other.ctime, "ctime"),
             (differ(self.inode, other.inode), "inode"),
             (self.compares_device() && differ(self.device, other.device), "device"),
-            (self.mtime.abs_diff(other.mtime) >= HOUR, "mtime by whole hours"),
-            (
-                self.mtime != other.mtime && !is_shifted(self.mtime, other.mtime),
-                "fraction of mtime",
-            ),
+            (is_shifted, "mtime by whole hours"),
+            (by > 0 && !is_shifted, "fraction of mtime"),
         ];
         let moved = moved.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
-        is_kept(self.mtime, other.mtime).then_some(moved)
+        (is_shifted || is_kept(self.mtime, other.mtime)).then_some(moved)
     }
 
     /// The number of a device is a label. No program sets ctime, so that a ctime with a fraction of a second says enough.
@@ -130,14 +132,9 @@ impl Key {
 
 /// Whether an mtime is as it was, or cut or rounded: archives and file systems cut times, and programs round them that put them back
 /// as floating-point numbers. No edit does: it moves mtime forward, by more than that.
-pub(crate) fn is_kept(was: i64, is: i64) -> bool {
+fn is_kept(was: i64, is: i64) -> bool {
     let cut = |unit: &i64| was.saturating_sub(was.rem_euclid(*unit));
-    UNITS.iter().any(|unit| is == cut(unit)) || is.abs_diff(was) < ROUNDED || is_shifted(was, is)
-}
-
-fn is_shifted(was: i64, is: i64) -> bool {
-    let by = is.abs_diff(was);
-    by > 0 && by < 24 * HOUR && by.is_multiple_of(HOUR)
+    UNITS.iter().any(|unit| is == cut(unit)) || is.abs_diff(was) < ROUNDED
 }
 
 #[cfg(test)]
@@ -186,8 +183,10 @@ mod tests {
             let moved = was.moved(&file(mtime, 30));
             assert_eq!(moved, is_same.then(|| vec!["ctime", "fraction of mtime"]), "{mtime}");
         }
-        let moved = was.moved(&file(13 * SECOND + 123_456_789 - 3600 * SECOND, 30));
-        assert_eq!(moved, Some(vec!["ctime", "mtime by whole hours"]));
+        let an_hour_before = file(13 * SECOND + 123_456_789 - 3600 * SECOND, 30);
+        assert_eq!(was.moved(&an_hour_before), None);
+        let fat = Key { inode: None, device: None, ..was };
+        assert_eq!(fat.moved(&an_hour_before), Some(vec!["ctime", "mtime by whole hours"]));
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Usual {
         if rest.0 != b"}\n" {
             return None;
         }
-        let facts = Some(Facts { bytes, mode, key, untrusted: None, read, also });
+        let facts = Some(Facts { bytes, mode, key, untrusted: None, read, doubt: None, also });
         let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
         Some(Record::new(name, what))
     }

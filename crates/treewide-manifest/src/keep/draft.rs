@@ -12,7 +12,7 @@
 
 use crate::error::Error;
 use crate::format::day;
-use crate::format::index;
+use crate::format::index::{self, Mount};
 use crate::format::list::{self, List};
 use crate::format::manifest::{Manifest, index_path};
 use crate::format::name;
@@ -54,6 +54,8 @@ pub struct Draft {
     journal: Option<Journal>,
     /// The past of the manifest in its place, and when the walk began.
     past: Option<Past>,
+    /// The last file that had its turn.
+    pub(crate) turn: Option<Mount>,
     began: String,
     /// Why it must not appear.
     withheld: Option<&'static str>,
@@ -132,7 +134,9 @@ impl Draft {
         // Files next to a list are no more readable than the list.
         let there = fs::metadata(path).ok();
         let begin = |path: &Path, model| {
-            Replacement::begin_next_to(path, model, old).map_err(|error| Error::write(path, error))
+            let begun = Replacement::begin_next_to(path, model, old);
+            // What was read is in the journal.
+            begun.map(Replacement::spare).map_err(|error| Error::write(path, error))
         };
         let list = begin(path, None)?;
         let index = if has_index { Some(begin(&index, there.as_ref())?) } else { None };
@@ -148,6 +152,7 @@ impl Draft {
             keeps: None,
             journal: None,
             past: None,
+            turn: None,
             began: day::now(),
             withheld: None,
             is_new: false,
@@ -278,6 +283,7 @@ impl Draft {
             let run = (&*self.began, &*trailer.facts);
             trailer.past = past.complete(run, additions, accepts_damage)?;
         }
+        trailer.turn = self.turn.take();
         let text = serde_json::to_string(&trailer)
             .map_err(|error| Error::write(&self.path, error.into()))?;
         self.facts.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
@@ -292,17 +298,8 @@ impl Draft {
             let panicked = |_| Err(io::Error::other("writing the index panicked"));
             (list, index.join().unwrap_or_else(panicked))
         });
-        let index_path = index_path(&self.path);
-        match (list, index) {
-            (Ok(()), Ok(())) => {}
-            (Err(error), Ok(())) => return Err(Error::write(&self.path, error)),
-            (Ok(()), Err(error)) => return Err(Error::write(index_path, error)),
-            // Each names the file that it leaves.
-            (Err(list), Err(index)) => {
-                let text = format!("{list}; {}: {index}", shown(&index_path));
-                return Err(Error::write(&self.path, io::Error::new(list.kind(), text)));
-            }
-        }
+        list.map_err(|error| Error::write(&self.path, error))?;
+        index.map_err(|error| Error::write(index_path(&self.path), error))?;
         let facts = Hash::from_hex(&trailer.facts)
             .map_err(|error| Error::write(&self.path, io::Error::other(error)))?;
         let totals = Totals { files: trailer.files, bytes: trailer.bytes, list: hash, facts };

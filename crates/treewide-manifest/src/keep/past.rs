@@ -307,7 +307,7 @@ impl Past {
 
     /// All from `start` on in a new file, behind other bytes. Another file has its place as well, or a part is left out.
     fn same_bytes(&self, begin: &[u8], start: u64) -> io::Result<Replacement> {
-        let mut all = Replacement::begin_next_to(&self.path, None, None)?;
+        let mut all = Replacement::begin_next_to(&self.path, None, None)?.spare();
         let end = self.end();
         let mut file = regular::open(&self.path)?;
         all.write_all(begin)?;
@@ -319,7 +319,7 @@ impl Past {
 
     /// The sections that prove themselves, with gaps in the place of others.
     fn whole_pieces(&mut self, run: &str) -> io::Result<Replacement> {
-        let mut all = Replacement::begin_next_to(&self.path, None, None)?;
+        let mut all = Replacement::begin_next_to(&self.path, None, None)?.spare();
         let file = regular::open(&self.path)?;
         let pieces = self.pieces.take().unwrap_or_default();
         let mut before: Option<&Section> = None;
@@ -348,7 +348,7 @@ impl Past {
 
     /// What is said of its damage, and what to do.
     pub(crate) fn said(&self) -> Option<String> {
-        let way = "all other records in it count; `treewide update --accept-damage` leaves out what is damaged";
+        let way = "all other records in it count; --accept-damage leaves out what is damaged";
         let way = self.len.map(|_| format!("; {way}")).unwrap_or_default();
         self.damage.as_ref().map(|it| format!("{it}{way}"))
     }

@@ -7,6 +7,7 @@ use crate::format::record::{Facts, FileRecord, Record, What};
 use crate::format::xattrs::{self, Xattrs};
 use crate::run::earlier::Earlier;
 use crate::run::judge::{Judge, other_content};
+use crate::run::moves::New;
 use crate::run::verdict::{Change, Evidence, Finding, Report, Verdict};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -58,19 +59,14 @@ pub fn diff(
                 judge.record(new, verdict);
             }
             Ordering::Less => {
-                if let Some(finding) = judge.moves.gone(was.take().clone()) {
+                if let Some(finding) = judge.moves.gone(was.take().clone(), None) {
                     judge.tell(finding);
                 }
             }
             Ordering::Greater => {
                 let new = is.take();
-                if let Some(verdict) = of_another(&mut earlier, new, None, &mut judge)? {
-                    judge.record(new, verdict);
-                } else if let Some(finding) =
-                    judge.moves.new_path(new.clone(), Some(Evidence::Claimed), None)
-                {
-                    judge.tell(finding);
-                }
+                let told = of_another(&mut earlier, new, None, &mut judge)?;
+                judge.new_path(New { told, ..New::new(new.clone(), Some(Evidence::Claimed)) });
             }
         }
     }
@@ -79,7 +75,6 @@ pub fn diff(
             judge.report.damage = Some(damage.clone());
         }
     }
-    judge.replaced_types();
     let mut report = judge.finish();
     // Lists that were cut to nothing are equal; indexes say that trees are empty.
     report.nothing_checked = report.entries() == 0 && !both_have_facts;

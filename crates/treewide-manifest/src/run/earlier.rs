@@ -42,11 +42,27 @@ struct Was {
 }
 
 /// What earlier records say of a file.
-pub(crate) enum Judged {
-    Nothing,
-    Then(Then),
+#[derive(Default)]
+pub(crate) struct Judged {
     /// It has other content than this record, and nothing shows that someone wants it to.
-    Doubt(Verdict, Box<FileRecord>, Option<Then>),
+    pub(crate) doubt: Option<(Verdict, Box<FileRecord>)>,
+    pub(crate) then: Option<Then>,
+}
+
+impl Was {
+    fn then(&self, as_then: bool, is_back: bool) -> Option<Then> {
+        let until = self.until.clone()?;
+        Some(Then { until, as_then, is_back })
+    }
+}
+
+impl Judged {
+    /// A doubt that no run had before: that about the record is not the file's own.
+    fn doubt(verdict: Verdict, was: &Was, is_new: bool) -> Self {
+        let mut file = Box::new(was.file.clone());
+        file.facts.iter_mut().for_each(|it| it.doubt = None);
+        Self { doubt: Some((verdict, file)), then: was.then(false, is_new) }
+    }
 }
 
 impl Earlier {
@@ -156,7 +172,7 @@ impl Earlier {
                 return Ok(true);
             }
         }
-        Ok(false)
+        Ok(self.has()?.doubts.iter().any(|it| it.1 == stamp.len))
     }
 
     /// Judges a file that is new, or that is edited by the record `was` of its name. The first of these judges it:
@@ -164,7 +180,8 @@ impl Earlier {
     /// 1. the record of its name, if it has its mtime; else the newest one of the past that has. Names are compared by their letters;
     /// 2. one with its inode, mtime and size, under another name. One of the past counts if the file is not younger: else the inode was used
     ///    again;
-    /// 3. for a new file, one with its size, its mtime and the last part of its name: a copy on another disk.
+    /// 3. for a new file, one with its size, its mtime and the last part of its name: a copy on another disk;
+    /// 4. for a new file, one in doubt that has its content now, unless that is recorded elsewhere: a copy of it.
     ///
     /// If none does, it is said whether its content was once recorded under its name.
     pub(crate) fn judge(
@@ -188,10 +205,6 @@ impl Earlier {
         let was_moved = is_new && moved_here.copied().any(|it| has_its_content(&it));
         by_name.has.retain(|it| !was_moved && !has_its_content(it));
         let by_name = self.read(by_name)?;
-        let then = |it: &Was, as_then| {
-            let until = it.until.clone()?;
-            Some(Then { until, as_then, is_back: is_new })
-        };
         let has_its_mtime = was.is_some_and(|it| moved(it, stamp).is_some());
         if !was_moved && !has_its_mtime {
             let judge = by_name.iter().find_map(|it| Some((it, moved(&it.file, stamp)?)));
@@ -203,21 +216,20 @@ impl Earlier {
                     false => other_content(facts, facts.bytes == stamp.len, Some(moved)),
                 };
                 if verdict.is_doubtful() {
-                    return Ok(Judged::Doubt(verdict, Box::new(it.file.clone()), then(it, false)));
+                    return Ok(Judged::doubt(verdict, it, is_new));
                 }
             }
         }
-        let doubt = |it: Was, moved| {
-            let until = then(&it, false);
-            let verdict = Verdict::Suspect { moved, from: Some(it.name) };
-            Ok(Judged::Doubt(verdict, Box::new(it.file), until))
+        let doubt = |it: &Was, moved| {
+            let verdict = Verdict::Suspect { moved, from: Some(it.name.clone()) };
+            Ok(Judged::doubt(verdict, it, is_new))
         };
         if !by_inode.all().any(has_its_content) {
             for it in self.read(by_inode)?.into_iter().filter(is_other) {
                 if let Some(moved) = numbers(&it.file, stamp)
                     && (it.until.is_none() || is_as_old(path, &it.file))
                 {
-                    return doubt(it, moved);
+                    return doubt(&it, moved);
                 }
             }
         }
@@ -229,17 +241,27 @@ impl Earlier {
                     let is_it =
                         is_as_long && letters(name::base(&it.name)) == letters(name::base(name));
                     if let Some(moved) = moved(&it.file, stamp).filter(|_| is_it) {
-                        return doubt(it, moved);
+                        return doubt(&it, moved);
                     }
                 }
+            }
+        }
+        if is_new && !was_moved {
+            let has = self.has()?;
+            let copied = has.doubts.iter().filter(|it| equal(&it.0, digest)).map(|it| it.2);
+            let copied = copied.filter(|_| !has.files.iter().any(has_its_content)).take(1);
+            let found = Found { has: copied.collect(), had: Vec::new() };
+            if let Some(it) = self.read(found)?.pop() {
+                return doubt(&it, Vec::new());
             }
         }
         let had = || by_name.iter().filter(|it| it.until.is_some());
         let same = had().find(|it| equal(&it.file.digest, digest));
         // Most files that are edited are not as they were once.
         let other = had().next().filter(|_| is_new);
-        let then = same.and_then(|it| then(it, true)).or(other.and_then(|it| then(it, false)));
-        Ok(then.map_or(Judged::Nothing, Judged::Then))
+        let then = same.map(|it| (it, true)).or(other.map(|it| (it, false)));
+        let then = then.and_then(|(it, as_then)| it.then(as_then, is_new));
+        Ok(Judged { doubt: None, then })
     }
 
     /// The doubt about a file that another manifest records.
@@ -261,10 +283,8 @@ impl Earlier {
             Some(What::File(file)) => Some(file),
             _ => None,
         };
-        Ok(match self.judge(&new.name, was, (Path::new(""), &stamp), digest)? {
-            Judged::Doubt(verdict, ..) => Some(verdict),
-            _ => None,
-        })
+        let judged = self.judge(&new.name, was, (Path::new(""), &stamp), digest)?;
+        Ok(judged.doubt.map(|it| it.0))
     }
 }
 
@@ -295,6 +315,8 @@ struct Table {
     files: Vec<Known>,
     /// Keys, and the number of the file that has them.
     by: [Vec<(u32, u32)>; 3],
+    /// The contents that files in doubt have, and their lengths.
+    doubts: Vec<([u8; OUT_LEN], u64, Known)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -327,7 +349,10 @@ impl Table {
             }
         }
         let seconds = mtime.map_or(0, |it| (it / SECOND) as u32);
-        self.files.push(Known { place, begun: begin(&file.digest), seconds });
+        let known = Known { place, begun: begin(&file.digest), seconds };
+        self.doubts
+            .extend(record.facts().and_then(|it| Some((it.doubt.as_ref()?.found?, bytes, known))));
+        self.files.push(known);
     }
 
     fn sorted(mut self) -> Self {
@@ -387,7 +412,7 @@ fn moved(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
 /// The same if the record is that of a file with this inode, mtime and size, or of one that was in doubt.
 fn numbers(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
     let facts = file.facts.as_ref()?;
-    let is_it = has_inode(file, stamp) && (facts.read.is_none() || facts.bytes == stamp.len);
+    let is_it = has_inode(file, stamp) && (!facts.is_proven() || facts.bytes == stamp.len);
     moved(file, stamp).filter(|moved| is_it && !moved.contains(&"device"))
 }
 

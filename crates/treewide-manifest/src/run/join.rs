@@ -386,7 +386,7 @@ impl Join {
             return false;
         };
         // A file that rotted has a key, and no day on which its content was as recorded.
-        if facts.read.is_none()
+        if !facts.is_proven()
             || facts.mode.is_some() != self.policy.modes
             || !also::has_all(&facts.also, &self.policy.also)
         {

@@ -7,7 +7,7 @@ use crate::format::xattrs::{Xattr, Xattrs, changes};
 use crate::keep::located::{Differs, Located};
 use crate::keep::outboards::Outboards;
 use crate::run::join::{About, Back, Join};
-use crate::run::moves::{Moves, about, finding};
+use crate::run::moves::{Moves, New, finding};
 use crate::run::read::Read;
 use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict};
 use crate::tree::scan::{Entry, There};
@@ -83,10 +83,7 @@ impl<'a> Judge<'a> {
         let then = Some(Then { until: back.until.clone(), as_then: true, is_back });
         let verdict = match back.was.as_ref().map(Record::kind) {
             None => {
-                if let Some(finding) = self.moves.new_path(back.record.clone(), evidence, then) {
-                    self.tell(finding);
-                }
-                return;
+                return self.new_path(New { then, ..New::new(back.record.clone(), evidence) });
             }
             Some(Type::File) => Verdict::Changed(Change::Content { untimed: false }),
             Some(was) => Verdict::ReplacedType { was },
@@ -102,8 +99,9 @@ impl<'a> Judge<'a> {
         evidence: Option<Evidence>,
         (located, then): (Option<Located>, Option<Then>),
     ) {
-        let kind = record.kind();
-        self.tell(Finding { name: record.into_bare(), kind, verdict, evidence, located, then });
+        let (kind, since) = (record.kind(), verdict.since(record.facts()));
+        let name = record.into_bare();
+        self.tell(Finding { name, kind, verdict, evidence, located, then, since });
     }
 
     /// What came of hashing a file; it is hashed again if it changed at the same time.
@@ -280,15 +278,9 @@ impl<'a> Judge<'a> {
         let verdict = match (&record.what, there) {
             (What::Unknown(cause, _), _) => Verdict::NotCheckable(cause.clone()),
             (_, Err(cause)) => Verdict::Unreadable(cause),
-            (_, Ok(Some(there))) if there != record.kind() => {
-                self.moves.replaced(record.bare());
-                let verdict = Verdict::ReplacedType { was: record.kind() };
-                self.tell(about(record.bare(), there, verdict));
-                return None;
-            }
             // Also if there is a file of this name: the walk, which lists names as they are, did not find it.
-            (_, Ok(_)) => {
-                if let Some(finding) = self.moves.gone(record) {
+            (_, Ok(there)) => {
+                if let Some(finding) = self.moves.gone(record, there) {
                     self.tell(finding);
                 }
                 return None;
@@ -298,9 +290,9 @@ impl<'a> Judge<'a> {
         Some(verdict)
     }
 
-    /// Reports names whose type differs, among removed and added ones.
-    pub(crate) fn replaced_types(&mut self) {
-        for finding in self.moves.take_replaced() {
+    /// A path that is not recorded.
+    pub(crate) fn new_path(&mut self, new: New) {
+        if let Some(finding) = self.moves.new_path(new) {
             self.tell(finding);
         }
     }
@@ -335,7 +327,7 @@ pub(crate) fn other_content(
 ) -> Verdict {
     // No program changes a size without moving ctime. What was in doubt before is so with any size.
     let is_doubtful = |moved: &[&str]| {
-        is_as_long || was.read.is_none() || was.key.is_some() && !moved.contains(&"ctime")
+        is_as_long || !was.is_proven() || was.key.is_some() && !moved.contains(&"ctime")
     };
     match moved.filter(|it| is_doubtful(it)) {
         Some(moved) if moved.is_empty() => Verdict::Rot { racy: was.key.is_none() },
@@ -413,4 +405,10 @@ fn again(
     let mut hashed = options.hash_open(&file, &task.path, Extent::HASH, by_alone, other)?;
     hashed.stamps = Some(Box::new(Stamps { before, after: Stamp::of(&file)?, linked: false }));
     Ok(hashed)
+}
+
+/// Whether a file has other content than is recorded.
+pub(crate) fn has_other_content(task: &Task<About>, read: &Result<Read, ErrorKind>) -> bool {
+    let was = task.about.record.as_ref().map(|it| &it.what);
+    matches!((was, read), (Some(What::File(was)), Ok(is)) if was.digest != is.digest)
 }

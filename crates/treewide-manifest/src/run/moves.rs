@@ -7,7 +7,10 @@ use crate::format::record::{FileRecord, Record, Type, What};
 use crate::run::earlier::letters;
 use crate::run::verdict::{Evidence, Finding, Then, Verdict};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 use treewide::OUT_LEN;
+use treewide_files::digest::Extent;
+use treewide_files::{Identity, Kind, Task};
 
 /// Paths that are held, at most.
 const HELD: usize = 1 << 20;
@@ -15,12 +18,9 @@ const HELD: usize = 1 << 20;
 /// Paths that are recorded and not there, and paths that are there and not recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Moves {
-    gone: Vec<Record>,
+    /// Records, and what is at their names now.
+    gone: Vec<(Record, Option<Type>)>,
     new: Vec<New>,
-    /// Names whose type was replaced: the new path was reported with that.
-    replaced: HashSet<Vec<u8>>,
-    /// Files in whose place there is something of another type.
-    lost: Vec<(Vec<u8>, [u8; OUT_LEN])>,
     /// Names that were reported with a doubt about another path.
     doubted: HashSet<Vec<u8>>,
 }
@@ -30,9 +30,17 @@ pub(crate) struct New {
     pub(crate) record: Record,
     /// How it is known that the digest in the record is that of its content; `None` if it is not.
     pub(crate) evidence: Option<Evidence>,
+    /// Where it is if it was not read, and whether earlier records may be about it.
+    pub(crate) unread: Option<(PathBuf, Identity, bool)>,
     /// The verdict, if it is known before the end.
     pub(crate) told: Option<Verdict>,
     pub(crate) then: Option<Then>,
+}
+
+impl New {
+    pub(crate) fn new(record: Record, evidence: Option<Evidence>) -> Self {
+        Self { record, evidence, unread: None, told: None, then: None }
+    }
 }
 
 fn file(record: &Record) -> Option<&FileRecord> {
@@ -43,39 +51,24 @@ fn file(record: &Record) -> Option<&FileRecord> {
 }
 
 impl Moves {
-    /// A recorded path that is gone. It comes back if it cannot be held.
-    pub(crate) fn gone(&mut self, record: Record) -> Option<Finding> {
+    /// A recorded path that is gone, and what is in its place. It comes back if it cannot be held.
+    pub(crate) fn gone(&mut self, record: Record, there: Option<Type>) -> Option<Finding> {
         if self.gone.len() >= HELD {
-            return Some(finding(&record, Verdict::Removed { still_at: None }));
+            return Some(gone(&record, there));
         }
-        self.gone.push(record);
+        self.gone.push((record, there));
         None
     }
 
-    /// A path that is new.
-    pub(crate) fn new_path(
-        &mut self,
-        record: Record,
-        evidence: Option<Evidence>,
-        then: Option<Then>,
-    ) -> Option<Finding> {
+    /// A path that is new, and its verdict if that is known.
+    pub(crate) fn new_path(&mut self, new: New) -> Option<Finding> {
         if self.new.len() >= HELD {
-            return Some(Finding { then, ..finding(&record, Verdict::Added) });
+            let New { record, told, then, .. } = new;
+            let verdict = told.unwrap_or(Verdict::Added);
+            return Some(Finding { then, ..about(&record.name, record.kind(), verdict) });
         }
-        self.new.push(New { record, evidence, told: None, then });
+        self.new.push(new);
         None
-    }
-
-    /// The type of the path with this name was replaced.
-    pub(crate) fn replaced(&mut self, bare: &[u8]) {
-        self.replaced.insert(bare.to_vec());
-    }
-
-    /// Something of another type is in the place of this path.
-    pub(crate) fn lost(&mut self, record: &Record) {
-        if let (What::File(file), true) = (&record.what, self.lost.len() < HELD) {
-            self.lost.push((record.name.clone(), file.digest));
-        }
     }
 
     /// Old and new names of the files in whose place there is something else, and whose content is there, such as files that became links.
@@ -88,10 +81,11 @@ impl Moves {
                 }
                 all
             });
-        let found = |(name, digest): &(Vec<u8>, [u8; OUT_LEN])| {
-            Some((name.clone(), new.get_mut(digest)?.pop()?.clone()))
+        let found = |(was, there): &(Record, Option<Type>)| {
+            let lost = file(was).filter(|_| there.is_some_and(|it| it != Type::File))?;
+            Some((was.name.clone(), new.get_mut(&lost.digest)?.pop()?.clone()))
         };
-        self.lost.iter().filter_map(found).collect()
+        self.gone.iter().filter_map(found).collect()
     }
 
     /// The path of this name was reported, if it is gone, with another one that has its numbers and other content.
@@ -99,42 +93,26 @@ impl Moves {
         self.doubted.insert(name.to_vec());
     }
 
-    /// Finds names that have another type now, for [`crate::run::diff`]: those of directories come with a `/`.
-    pub(crate) fn take_replaced(&mut self) -> Vec<Finding> {
-        let new: HashMap<Vec<u8>, Type> =
-            self.new.iter().map(|new| (new.record.bare().to_vec(), new.record.kind())).collect();
-        let (mut findings, mut gone) = (Vec::new(), Vec::new());
-        for record in std::mem::take(&mut self.gone) {
-            match new.get(record.bare()) {
-                Some(kind) => {
-                    self.replaced.insert(record.bare().to_vec());
-                    let verdict = Verdict::ReplacedType { was: record.kind() };
-                    findings.push(about(record.bare(), *kind, verdict));
-                }
-                None => gone.push(record),
-            }
-        }
-        self.gone = gone;
-        findings
-    }
-
-    /// The new files that have the length of one that is gone, or that `also` names, so that their digests matter; by their places.
-    pub(crate) fn to_hash(&self, also: impl Fn(usize) -> bool) -> Vec<usize> {
+    /// The new files that have the length of one that is gone, or that earlier records may be about, so that their digests matter; with
+    /// their places.
+    pub(crate) fn to_hash(&mut self) -> Vec<Task<usize>> {
         let mut lengths = HashSet::new();
         let mut any = false;
-        for gone in self.gone.iter().filter_map(file) {
+        for gone in self.gone.iter().filter_map(|it| file(&it.0)) {
             match &gone.facts {
                 Some(facts) => drop(lengths.insert(facts.bytes)),
                 None => any = true,
             }
         }
-        let matters = |new: &New| {
-            let len = file(&new.record).and_then(|it| it.facts.as_ref()).map(|it| it.bytes);
-            new.evidence.is_none()
-                && file(&new.record).is_some()
-                && len.is_none_or(|len| len > 0 && any || lengths.contains(&len))
+        let task = |(at, new): (usize, &mut New)| {
+            let (path, identity, is_known) = new.unread.take()?;
+            let len = new.record.facts().map(|it| it.bytes);
+            let matters =
+                is_known || len.is_none_or(|len| len > 0 && any || lengths.contains(&len));
+            let (kind, extent) = (Kind::Found(identity), Extent::HASH);
+            matters.then_some(Task { path, kind, extent, about: at })
         };
-        (0..self.new.len()).filter(|at| matters(&self.new[*at]) || also(*at)).collect()
+        self.new.iter_mut().enumerate().filter_map(task).collect()
     }
 
     /// The name of a new file.
@@ -161,20 +139,21 @@ impl Moves {
 
     /// The verdicts on all of them, in the order of their names.
     pub(crate) fn finish(mut self) -> Vec<Finding> {
-        let replaced = std::mem::take(&mut self.replaced);
-        self.new.retain(|new| !replaced.contains(new.record.bare()));
         let doubted = std::mem::take(&mut self.doubted);
-        self.gone.retain(|gone| !doubted.contains(&gone.name));
+        self.gone.retain(|gone| !doubted.contains(&gone.0.name));
         let mut pairs = Pairs {
             of_new: self.new.iter().map(|new| new.told.clone()).collect(),
             gone: vec![None; self.gone.len()],
             findings: Vec::new(),
         };
+        self.same_name(&mut pairs);
         self.same_letters(&mut pairs);
         self.same_content(&mut pairs);
-        let Pairs { of_new, gone, mut findings } = pairs;
+        let Pairs { of_new, gone: of_gone, mut findings } = pairs;
         for (new, told) in self.new.iter().zip(of_new) {
-            let mut found = finding(&new.record, told.unwrap_or(Verdict::Added));
+            let (record, verdict) = (&new.record, told.unwrap_or(Verdict::Added));
+            // No run before this one has said so.
+            let mut found = about(&record.name, record.kind(), verdict);
             if found.kind == Type::File {
                 found.evidence = new.evidence.or(found.evidence);
             }
@@ -183,35 +162,52 @@ impl Moves {
             found.then = new.then.clone().filter(|_| is_here);
             findings.push(found);
         }
-        for (record, told) in self.gone.iter().zip(gone) {
+        for ((record, there), told) in self.gone.iter().zip(of_gone) {
             match told {
                 // It was reported with the new path.
                 Some(Gone::Paired) => {}
                 Some(Gone::StillAt(name)) => {
                     findings.push(finding(record, Verdict::Removed { still_at: Some(name) }));
                 }
-                None => findings.push(finding(record, Verdict::Removed { still_at: None })),
+                None => findings.push(gone(record, *there)),
             }
         }
         findings.sort_by(|a, b| a.name.cmp(&b.name));
         findings
     }
 
+    /// Names that have another type now: those of directories come with a `/`. A doubt about the new file says more.
+    fn same_name(&self, pairs: &mut Pairs) {
+        let gone = self.gone.iter().enumerate().map(|(at, it)| (it.0.bare(), at));
+        let gone: HashMap<_, _> = gone.collect();
+        for (at, new) in self.new.iter().enumerate() {
+            let Some(&gone) = gone.get(new.record.bare()) else { continue };
+            pairs.gone[gone] = Some(Gone::Paired);
+            let told = &mut pairs.of_new[at];
+            if !told.as_ref().is_some_and(Verdict::is_doubtful) {
+                *told = Some(Verdict::ReplacedType { was: self.gone[gone].0.kind() });
+            }
+        }
+    }
+
     /// Names that are equal in another Unicode form, with the same content.
     fn same_letters(&self, pairs: &mut Pairs) {
         let mut by_letters: HashMap<_, Vec<usize>> = HashMap::new();
-        for (at, record) in self.gone.iter().enumerate().filter(|it| !it.1.name.is_ascii()) {
+        for (at, (record, _)) in self.gone.iter().enumerate().filter(|it| !it.1.0.name.is_ascii()) {
             by_letters.entry(letters(&record.name)).or_default().push(at);
         }
-        for (at, new) in self.new.iter().enumerate().filter(|(_, new)| new.told.is_none()) {
+        for (at, new) in self.new.iter().enumerate() {
+            if pairs.of_new[at].is_some() {
+                continue;
+            }
             let Some(same) = by_letters.get(&letters(&new.record.name)) else {
                 continue;
             };
             let fits =
-                |gone: &&usize| pairs.gone[**gone].is_none() && is_same(&self.gone[**gone], new);
+                |gone: &&usize| pairs.gone[**gone].is_none() && is_same(&self.gone[**gone].0, new);
             if let Some(&gone) = same.iter().find(fits) {
                 pairs.gone[gone] = Some(Gone::Paired);
-                let from = self.gone[gone].bare().to_vec();
+                let from = self.gone[gone].0.bare().to_vec();
                 pairs.of_new[at] = Some(Verdict::Renamed { from });
             }
         }
@@ -221,7 +217,7 @@ impl Moves {
     fn same_content(&self, pairs: &mut Pairs) {
         let empty = *treewide::hash(b"").as_bytes();
         let mut contents: BTreeMap<[u8; OUT_LEN], (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-        for (at, record) in self.gone.iter().enumerate() {
+        for (at, (record, _)) in self.gone.iter().enumerate() {
             if let (None, Some(file)) = (&pairs.gone[at], file(record)) {
                 contents.entry(file.digest).or_default().0.push(at);
             }
@@ -243,11 +239,11 @@ impl Moves {
     fn pair(&self, gone: &[usize], new: &[usize], pairs: &mut Pairs) {
         let mut by_base: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for &at in gone.iter().rev() {
-            by_base.entry(name::base(&self.gone[at].name)).or_default().push(at);
+            by_base.entry(name::base(&self.gone[at].0.name)).or_default().push(at);
         }
         let join = |new: usize, gone: usize, pairs: &mut Pairs| {
             pairs.gone[gone] = Some(Gone::Paired);
-            let from = self.gone[gone].name.clone();
+            let from = self.gone[gone].0.name.clone();
             pairs.of_new[new] = Some(Verdict::Moved { from });
         };
         for &at in new {
@@ -269,7 +265,7 @@ impl Moves {
             match rest.next() {
                 Some(gone) => join(at, gone, pairs),
                 None => {
-                    let from = self.gone[gone[0]].name.clone();
+                    let from = self.gone[gone[0]].0.name.clone();
                     pairs.of_new[at] = Some(Verdict::Copied { from });
                 }
             }
@@ -301,15 +297,24 @@ fn is_same(gone: &Record, new: &New) -> bool {
     }
 }
 
+/// The finding about a path that is gone, unless its content is there.
+fn gone(record: &Record, there: Option<Type>) -> Finding {
+    match there.filter(|it| *it != record.kind()) {
+        Some(there) => about(record.bare(), there, Verdict::ReplacedType { was: record.kind() }),
+        None => finding(record, Verdict::Removed { still_at: None }),
+    }
+}
+
 pub(crate) fn finding(record: &Record, verdict: Verdict) -> Finding {
-    about(&record.name, record.kind(), verdict)
+    let since = verdict.since(record.facts());
+    Finding { since, ..about(&record.name, record.kind(), verdict) }
 }
 
 /// The finding about something that has no record.
 pub(crate) fn about(name: &[u8], kind: Type, verdict: Verdict) -> Finding {
     let bare = if kind == Type::Directory { name.strip_suffix(b"/").unwrap_or(name) } else { name };
     let evidence = verdict.evidence();
-    Finding { name: bare.to_vec(), kind, verdict, evidence, located: None, then: None }
+    Finding { name: bare.to_vec(), kind, verdict, evidence, located: None, then: None, since: None }
 }
 
 #[cfg(test)]
@@ -324,10 +329,12 @@ mod tests {
     fn pair(gone: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<String> {
         let mut moves = Moves::default();
         for (name, content) in gone {
-            assert!(moves.gone(record(name, content)).is_none());
+            assert!(moves.gone(record(name, content), None).is_none());
         }
         for (name, content) in new {
-            assert!(moves.new_path(record(name, content), Some(Evidence::Read), None).is_none());
+            assert!(
+                moves.new_path(New::new(record(name, content), Some(Evidence::Read))).is_none()
+            );
         }
         moves
             .finish()
@@ -374,9 +381,13 @@ mod tests {
 
     #[test]
     fn replaced_types_are_told_once() {
-        let mut moves = Moves::default();
-        moves.replaced(b"a");
-        moves.new_path(record("a", "1"), Some(Evidence::Read), None);
-        assert_eq!(moves.finish(), []);
+        for doubt in [None, Some(Verdict::Rot { racy: false })] {
+            let mut moves = Moves::default();
+            moves.gone(Record::new("a/", What::Directory(None)), Some(Type::File));
+            let new = New::new(record("a", "1"), Some(Evidence::Read));
+            moves.new_path(New { told: doubt.clone(), ..new });
+            let told = doubt.unwrap_or(Verdict::ReplacedType { was: Type::Directory });
+            assert_eq!(moves.finish().into_iter().map(|it| it.verdict).collect::<Vec<_>>(), [told]);
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Which files are read although nothing says that they changed: the files that were read longest ago.
 //!
-//! All files of the oldest days are picked, and of the day after them, in the order of their names, what the rest of the
-//! budget is enough for. What is picked is recorded as read today, so that every file has its turn.
+//! Files have their turns by the day on which they were read. Those of one day have them in the order of their names, and the index
+//! has the name up to which they had it. Files are picked until the budget is spent; the last one may exceed it, so that as many runs
+//! read all files as the budget says. What is picked is recorded as read today.
 
 use crate::error::Error;
 use crate::format::day::Day;
 use crate::format::manifest::Manifest;
-use crate::format::record::{Facts, FileRecord, What};
+use crate::format::record::{Facts, FileRecord};
 use std::collections::BTreeMap;
 use treewide_files::size;
 
@@ -49,71 +50,83 @@ impl Budget {
     }
 }
 
+/// Files that have their turn together: the day on which they were read, and whether they are before the last file that had it.
+type Turn = (Option<Day>, bool);
+
 /// The files that were picked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Picked {
-    /// Files that were read on this day or before; `None` before all days.
-    before: Option<Option<Day>>,
-    /// Of the next day, files up to this name.
-    day: Option<(Option<Day>, Vec<u8>)>,
+    /// Files of this turn, and of those before it.
+    before: Option<Turn>,
+    /// Of the next turn, files up to this name.
+    last: Option<(Turn, Vec<u8>)>,
+    /// The last file that was picked before this run.
+    had_turn: Vec<u8>,
     today: Option<Day>,
 }
 
 impl Picked {
-    /// Picks what the budget is enough for; at least one file.
+    /// Picks files until the budget is spent.
     pub(crate) fn new(manifest: &Manifest, budget: Budget) -> Result<Self, Error> {
-        let mut picked = Self { today: Some(Day::today()), ..Self::default() };
-        let mut days: BTreeMap<Option<Day>, u64> = BTreeMap::new();
+        let had_turn = manifest.turn().unwrap_or_default();
+        let mut picked = Self { today: Some(Day::today()), had_turn, ..Self::default() };
+        let mut turns: BTreeMap<Turn, u64> = BTreeMap::new();
         let mut all = 0_u64;
         for record in manifest.records()? {
-            let What::File(FileRecord { facts: Some(facts), .. }) = record?.what else { continue };
+            let record = record?;
+            let Some(facts) = record.facts() else { continue };
             all = all.saturating_add(facts.bytes);
             // The budget is for files that nothing else lets this run read.
             if !facts.is_read_always() {
-                let bytes = days.entry(picked.day_of(&facts)).or_default();
+                let bytes = turns.entry(picked.turn_of(facts, &record.name)).or_default();
                 *bytes = bytes.saturating_add(facts.bytes);
             }
         }
         let mut left = budget.of(all);
-        for (day, bytes) in days {
-            if bytes > left {
-                picked.day = Some((day, picked.last(manifest, day, left)?));
+        for (turn, bytes) in turns {
+            if bytes >= left {
+                picked.last = Some((turn, picked.last_of(manifest, turn, left)?));
                 break;
             }
             left -= bytes;
-            picked.before = Some(day);
+            picked.before = Some(turn);
         }
         Ok(picked)
     }
 
-    /// The name of the last file of this day that the budget is enough for.
-    fn last(&self, manifest: &Manifest, day: Option<Day>, mut left: u64) -> Result<Vec<u8>, Error> {
-        let (mut last, at_least_one) = (Vec::new(), self.before.is_none());
+    /// The name of the file of this turn with which the budget is spent.
+    fn last_of(&self, manifest: &Manifest, turn: Turn, mut left: u64) -> Result<Vec<u8>, Error> {
+        let mut last = Vec::new();
         for record in manifest.records()? {
             let record = record?;
-            let What::File(FileRecord { facts: Some(facts), .. }) = &record.what else { continue };
-            if facts.is_read_always() || self.day_of(facts) != day {
-                continue;
+            let Some(facts) = record.facts() else { continue };
+            if !facts.is_read_always() && self.turn_of(facts, &record.name) == turn {
+                left = left.saturating_sub(facts.bytes);
+                last = record.name;
+                if left == 0 {
+                    break;
+                }
             }
-            if facts.bytes > left && !(at_least_one && last.is_empty()) {
-                break;
-            }
-            left = left.saturating_sub(facts.bytes);
-            last = record.name;
         }
         Ok(last)
     }
 
-    /// When a file was read. A day to come is wrong, and such a file would never have its turn.
-    fn day_of(&self, facts: &Facts) -> Option<Day> {
-        facts.read.filter(|day| self.today.is_none_or(|today| *day <= today))
+    fn turn_of(&self, facts: &Facts, name: &[u8]) -> Turn {
+        // A day to come is wrong, and such a file would never have its turn.
+        let day = facts.read.filter(|day| self.today.is_none_or(|today| *day <= today));
+        (day, name <= &self.had_turn[..])
     }
 
     pub(crate) fn has(&self, file: &FileRecord, name: &[u8]) -> bool {
         let Some(facts) = &file.facts else { return false };
-        let read = self.day_of(facts);
-        self.before.is_some_and(|before| read <= before)
-            || self.day.as_ref().is_some_and(|(day, last)| read == *day && name <= &last[..])
+        let turn = self.turn_of(facts, name);
+        self.before.is_some_and(|before| turn <= before)
+            || self.last.as_ref().is_some_and(|(at, last)| turn == *at && name <= &last[..])
+    }
+
+    /// The last file that was picked.
+    pub(crate) fn last(&self) -> Option<&[u8]> {
+        self.last.as_ref().map(|it| &it.1[..])
     }
 }
 

@@ -8,8 +8,8 @@ mod write;
 use crate::error::Error;
 use crate::format::also;
 use crate::format::day::Day;
-use crate::format::index;
-use crate::format::manifest::{Index, Manifest, index_path};
+use crate::format::index::{self, Mount};
+use crate::format::manifest::Manifest;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::{Globs, Rules};
@@ -25,8 +25,8 @@ use crate::run::against::{Against, Compared};
 use crate::run::earlier::{Earlier, Judged};
 use crate::run::guard::{Guard, Limit};
 use crate::run::join::{About, Join, Note, Policy};
-use crate::run::judge::Judge;
-use crate::run::moves::about;
+use crate::run::judge::{Judge, has_other_content};
+use crate::run::moves::{New, about};
 use crate::run::read::Read;
 use crate::run::resume::Resuming;
 use crate::run::scrub::{Budget, Picked};
@@ -206,7 +206,7 @@ impl Update {
         draft.open_past(in_place, self.forget.map(Forget::before))?;
         let mut additions = Additions::new(in_place, draft.path());
         let damage = match old.filter(|_| self.accepts_damage) {
-            Some(old) => accepted(old, &mut additions)?,
+            Some(old) => additions.take_damaged(old)?,
             None => None,
         };
         let taken = draft.begin_journal(dir)?;
@@ -216,8 +216,14 @@ impl Update {
         draft.own(&mut own);
         let seen = Arc::clone(&own.seen);
         let earlier = Rc::new(RefCell::new(Earlier::new(old, true)));
+        let picked = match (old, self.scrub) {
+            (Some(old), Some(budget)) => Picked::new(old, budget)?,
+            _ => Picked::default(),
+        };
+        let had_turn = picked.last().map(<[u8]>::to_vec).or_else(|| old?.turn());
+        draft.turn = had_turn.map(|it| Mount::new(&it));
         let source = self.source(
-            (old, damage.is_some(), &earlier),
+            (old, damage.is_some(), picked, &earlier),
             dir,
             (&rules, &also),
             own,
@@ -262,7 +268,12 @@ impl Update {
     /// The old manifest, which may be damaged, and the tree, next to each other, without the files that an interrupted run has read.
     fn source(
         &self,
-        (old, is_damaged, earlier): (Option<&Manifest>, bool, &Rc<RefCell<Earlier>>),
+        (old, is_damaged, picked, earlier): (
+            Option<&Manifest>,
+            bool,
+            Picked,
+            &Rc<RefCell<Earlier>>,
+        ),
         dir: &Path,
         (rules, also): (&Rules, &[Algorithm]),
         own: Own,
@@ -271,10 +282,6 @@ impl Update {
     ) -> Result<Resuming, Error> {
         let seen = Arc::clone(&own.seen);
         let scan = Scan::new(dir, rules, &Globs::default(), own)?;
-        let picked = match (old, self.scrub) {
-            (Some(old), Some(budget)) => Picked::new(old, budget)?,
-            _ => Picked::default(),
-        };
         let blake3 = (!also.is_empty()).then_some(Algorithm::BLAKE3);
         let wanted: Arc<[Algorithm]> = blake3.into_iter().chain(also.iter().copied()).collect();
         let policy = Policy {
@@ -475,16 +482,10 @@ impl<'a> Run<'a> {
             let path = task.path;
             let name = name::relative(&path, self.guard.dir).into_owned();
             let mut new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
-            let judged = self.earlier(&new.name, None, &path, &read)?;
+            let Judged { doubt, then } = self.earlier(&new.name, None, &path, &read)?;
             self.new_file(&new.name, read.bytes);
-            match judged {
-                Judged::Doubt(verdict, was, then) => {
-                    let finding = Finding { then, ..about(&new.name, Type::File, verdict) };
-                    self.doubt(&mut new, finding, *was, judge);
-                }
-                Judged::Then(then) => self.added(&new, Some(then), judge),
-                Judged::Nothing => self.added(&new, None, judge),
-            }
+            let told = doubt.map(|(verdict, was)| self.doubt(&mut new, verdict, *was, judge));
+            self.added(&new, (told, then), judge);
             return self.write(&new);
         };
         let was = record.kind();
@@ -494,15 +495,13 @@ impl<'a> Run<'a> {
                 let verdict = judge.file(&was, &record.xattrs, &read);
                 let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }));
                 self.guard.found(&new.name, &was, !is_edited || verdict.is_doubtful());
-                let mut finding = about(&new.name, Type::File, verdict);
+                let since = verdict.since(was.facts.as_ref());
+                let mut finding = Finding { since, ..about(&new.name, Type::File, verdict) };
                 if is_edited && !finding.verdict.is_doubtful() {
-                    match self.earlier(&new.name, Some(&was), &task.path, &read)? {
-                        Judged::Doubt(verdict, other, then) => {
-                            was = *other;
-                            finding = Finding { then, ..about(&new.name, Type::File, verdict) };
-                        }
-                        Judged::Then(then) => finding.then = Some(then),
-                        Judged::Nothing => {}
+                    let judged = self.earlier(&new.name, Some(&was), &task.path, &read)?;
+                    finding.then = judged.then;
+                    if let Some((verdict, other)) = judged.doubt {
+                        (finding.verdict, was) = (verdict, *other);
                     }
                 }
                 if read.facts.is_some() {
@@ -515,12 +514,14 @@ impl<'a> Run<'a> {
                     let (options, verdict) = (self.options, &finding.verdict);
                     finding.located =
                         Judge::located(outboards, options, place, &was, &read, verdict);
-                    self.doubt(&mut new, finding, was, judge);
-                } else {
-                    judge.tell(finding);
+                    finding.verdict = self.doubt(&mut new, finding.verdict, was, judge);
                 }
+                if finding.verdict == Verdict::Accepted {
+                    finding = about(&new.name, Type::File, Verdict::Accepted);
+                }
+                judge.tell(finding);
             }
-            What::Unknown(..) => self.added(&new, None, judge),
+            What::Unknown(..) => self.added(&new, (None, None), judge),
             _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),
         }
         new.xattrs = read.xattrs;
@@ -542,7 +543,8 @@ impl<'a> Run<'a> {
         let untrusted = if key.is_some() { None } else { seen };
         let mode = read.stamp.filter(|_| self.rules.modes).map(|stamp| stamp.mode);
         let day = Some(self.today);
-        let facts = Facts { bytes: read.bytes, mode, key, untrusted, read: day, also };
+        let (bytes, doubt) = (read.bytes, None);
+        let facts = Facts { bytes, mode, key, untrusted, read: day, doubt, also };
         FileRecord { digest: read.digest, facts: Some(facts) }
     }
 
@@ -554,7 +556,7 @@ impl<'a> Run<'a> {
         path: &Path,
         read: &Read,
     ) -> Result<Judged, Error> {
-        let Some(stamp) = &read.stamp else { return Ok(Judged::Nothing) };
+        let Some(stamp) = &read.stamp else { return Ok(Judged::default()) };
         self.earlier.borrow_mut().judge(name, was, (path, stamp), &read.digest)
     }
 
@@ -565,45 +567,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn added(&mut self, record: &Record, then: Option<Then>, judge: &mut Judge<'_>) {
-        match self.guard.old.map(Manifest::has_index) {
-            // In a snapshot everything is new.
-            None => judge.report.add(Class::Added),
-            // The old list had no directories, links and the rest.
-            Some(false) if !matches!(record.what, What::File(_)) => {
-                judge.record(record, Verdict::Same);
-            }
-            Some(_) => {
-                let evidence = Some(Evidence::Read);
-                if let Some(finding) = judge.moves.new_path(record.clone(), evidence, then) {
-                    judge.tell(finding);
-                }
-            }
-        }
+    fn added(
+        &mut self,
+        record: &Record,
+        (told, then): (Option<Verdict>, Option<Then>),
+        judge: &mut Judge<'_>,
+    ) {
+        // In a snapshot everything is new.
+        let Some(old) = self.guard.old else { return judge.report.add(Class::Added) };
+        // The old list had no directories, links and the rest.
+        let is_unlisted = !old.has_index() && !matches!(record.what, What::File(_));
+        let told = told.or(is_unlisted.then_some(Verdict::Same));
+        judge.new_path(New { told, then, ..New::new(record.clone(), Some(Evidence::Read)) });
     }
-}
-
-/// What is wrong with the index of a manifest, if its damage is accepted. What it alone has goes to the past.
-fn accepted(old: &Manifest, additions: &mut Additions) -> Result<Option<String>, Error> {
-    let damage = match old.index() {
-        Index::Absent => None,
-        Index::Ignored(cause) => Some(cause.clone()),
-        Index::Bound(_) => {
-            let mut records = old.records()?;
-            while records.next_into(&mut Record::default())? {}
-            records.damage().map(str::to_owned)
-        }
-    };
-    let Some(cause) = damage else { return Ok(None) };
-    additions.is_known = false;
-    let index = index_path(old.list().path());
-    let lost = additions.salvage(&index).map_err(|error| Error::read(&index, error))?;
-    let lines = if lost == 1 { "1 line".into() } else { format!("{lost} lines") };
-    Ok(Some(if lost == 0 { cause } else { format!("{cause}; {lines} of it cannot be read") }))
-}
-
-/// Whether a file has other content than is recorded.
-fn has_other_content(task: &Task<About>, read: &Result<Read, ErrorKind>) -> bool {
-    let was = task.about.record.as_ref().map(|it| &it.what);
-    matches!((was, read), (Some(What::File(was)), Ok(is)) if was.digest != is.digest)
 }

@@ -2,7 +2,7 @@
 
 use crate::format::day::Day;
 use crate::format::name;
-use crate::format::record::Type;
+use crate::format::record::{Facts, Type};
 use crate::format::xattrs::XattrChange;
 use crate::keep::located::Located;
 use std::fmt;
@@ -23,6 +23,8 @@ pub struct Finding {
     pub located: Option<Located>,
     /// The record of the path in the [past](crate::past_path).
     pub then: Option<Then>,
+    /// Since when runs say so of a file that is in doubt or cannot be read, and when it was last read as recorded. `None` if this is the first.
+    pub since: Option<(Day, Option<Day>)>,
 }
 
 /// The record of a path in the past of a manifest.
@@ -51,6 +53,15 @@ impl Finding {
 
     /// Details of the verdict. Empty if there are none.
     pub fn detail(&self) -> String {
+        let mut text = self.told();
+        if let Some((since, read)) = self.since {
+            text += &format!("; since {since}");
+            read.iter().for_each(|it| text += &format!(", read as recorded on {it}"));
+        }
+        text
+    }
+
+    fn told(&self) -> String {
         match (&self.verdict, &self.then) {
             (verdict, None) | (verdict @ Verdict::Suspect { from: Some(_), .. }, _) => {
                 verdict.detail()
@@ -111,9 +122,9 @@ pub enum Verdict {
     },
     /// Its content is not as recorded, while size and mtime are. Other things moved, which say nothing of the content.
     Suspect {
-        /// Such as `ctime`: by `chmod`, a new hard link, a copy or a restored backup.
+        /// Such as `ctime`: by `chmod`, a new hard link, a copy or a restored backup. Empty of a copy of a file in doubt.
         moved: Vec<&'static str>,
-        /// The recorded path that has its inode, mtime and size, if that is another one.
+        /// The recorded path that has its inode, mtime and size, or its content and is in doubt, if that is another one.
         from: Option<Vec<u8>>,
     },
     /// Its content is not as recorded, which is in doubt, and someone accepts it: the new digest is recorded.
@@ -314,6 +325,12 @@ impl Verdict {
         )
     }
 
+    /// Since when the record of its path is in doubt, and when that was last read as recorded, if this is about that.
+    pub(crate) fn since(&self, record: Option<&Facts>) -> Option<(Day, Option<Day>)> {
+        let record = record.filter(|_| self.is_doubtful() || self.class().is_unknown())?;
+        record.doubt.as_ref().map(|it| (it.since, record.read))
+    }
+
     /// How such a verdict is usually known.
     pub(crate) fn evidence(&self) -> Option<Evidence> {
         match self {
@@ -345,6 +362,9 @@ impl Verdict {
                 "size, mtime, ctime and inode are as before, the content is not; it was recorded right after a write, and \
                  another one may look like this"
                     .into()
+            }
+            Self::Suspect { from: Some(from), moved } if moved.is_empty() => {
+                format!("has the content of {}, which is in doubt", shown(from))
             }
             Self::Suspect { from: Some(from), moved } => {
                 let (from, inode) = (shown(from), !moved.contains(&"inode"));

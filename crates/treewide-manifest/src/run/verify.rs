@@ -9,10 +9,10 @@ use crate::format::trust::Key;
 use crate::format::xattrs::Xattrs;
 use crate::keep::draft::files_of;
 use crate::keep::outboards::Outboards;
-use crate::run::earlier::{Earlier, Judged};
+use crate::run::earlier::Earlier;
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, observed};
-use crate::run::moves::about;
+use crate::run::moves::{New, about};
 use crate::run::scrub::Picked;
 use crate::run::verdict::{Change, Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
@@ -23,8 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use treewide::OUT_LEN;
-use treewide_files::digest::Extent;
-use treewide_files::{Event, Identity, Item, Kind, Options, Source, Task};
+use treewide_files::{Event, Item, Options, Source, Task};
 
 /// How a tree is compared with its manifest. By default every file is read.
 ///
@@ -139,7 +138,7 @@ impl Verify {
         };
         let mut judge = Judge::new(rules, compared, &mut each);
         let outboards = self.outboards.as_ref();
-        let mut run = Run { manifest, outboards, earlier, found: Vec::new() };
+        let mut run = Run { manifest, outboards, earlier };
         if let Index::Ignored(cause) = manifest.index() {
             judge.report.damage = Some(cause.clone());
         }
@@ -166,9 +165,6 @@ struct Run<'a> {
     manifest: &'a Manifest,
     outboards: Option<&'a Outboards>,
     earlier: Rc<RefCell<Earlier>>,
-    /// New files, in the order in which `Moves` holds them: unless they are not files, where they are, and whether earlier records may be
-    /// about them.
-    found: Vec<Option<(PathBuf, Identity, bool)>>,
 }
 
 impl Run<'_> {
@@ -196,13 +192,9 @@ impl Run<'_> {
                             {
                                 let (name, file) = (&record.name, (&*task.path, stamp));
                                 let mut earlier = self.earlier.borrow_mut();
-                                match earlier.judge(name, Some(was), file, &read.digest)? {
-                                    Judged::Doubt(other, _, until) => {
-                                        (verdict, then) = (other, until)
-                                    }
-                                    Judged::Then(it) => then = Some(it),
-                                    Judged::Nothing => {}
-                                }
+                                let judged = earlier.judge(name, Some(was), file, &read.digest)?;
+                                verdict = judged.doubt.map_or(verdict, |it| it.0);
+                                then = judged.then;
                                 verdict.from().into_iter().for_each(|it| judge.moves.doubted(it));
                             }
                             let place = (&*task.path, task.kind);
@@ -225,15 +217,8 @@ impl Run<'_> {
 
     fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
         match note {
-            Note::Unread(record) => {
-                judge.unread(record);
-            }
-            Note::Back(back) => {
-                judge.back(&back);
-                if back.was.is_none() {
-                    self.found.push(None);
-                }
-            }
+            Note::Unread(record) => judge.unread(record),
+            Note::Back(back) => judge.back(&back),
             Note::Other(both) => {
                 let (record, entry) = &*both;
                 let (verdict, _) = judge.other(record, entry);
@@ -249,7 +234,7 @@ impl Run<'_> {
                 if !has_index && !matches!(entry.what, There::File(_)) {
                     return Ok(());
                 }
-                let (record, place) = match entry.what {
+                let (record, unread) = match entry.what {
                     There::File(identity) => {
                         let is_known = match &entry.stamp {
                             Some(it) => self.earlier.borrow_mut().matters(entry.name(), it)?,
@@ -270,10 +255,7 @@ impl Run<'_> {
                         }
                     },
                 };
-                match judge.moves.new_path(record, None, None) {
-                    Some(finding) => judge.tell(finding),
-                    None => self.found.push(place),
-                }
+                judge.new_path(New { unread, ..New::new(record, None) });
             }
             Note::Failed(record, name, cause) => {
                 let verdict = Verdict::Unreadable(cause);
@@ -298,15 +280,7 @@ impl Run<'_> {
 
     /// Hashes new files that may be others under a new name.
     fn hash_new(&mut self, options: &Options, judge: &mut Judge<'_>) -> Result<(), Error> {
-        let found = std::mem::take(&mut self.found);
-        let is_known = |at: usize| matches!(found.get(at), Some(Some((.., true))));
-        let places = judge.moves.to_hash(is_known);
-        let tasks = places.into_iter().filter_map(|place| {
-            let (path, identity, _) = found.get(place)?.clone()?;
-            let kind = Kind::Found(identity);
-            Some(Task { path, kind, extent: Extent::HASH, about: place })
-        });
-        for event in options.run(Tasks(tasks)) {
+        for event in options.run(Tasks(judge.moves.to_hash().into_iter())) {
             match event {
                 // What cannot be read is new all the same.
                 Event::File(_, Err(_)) => {}
@@ -320,11 +294,8 @@ impl Run<'_> {
                             let (name, file) =
                                 (judge.moves.name(place), (&*task.path, &stamps.after));
                             let mut earlier = self.earlier.borrow_mut();
-                            told = match earlier.judge(name, None, file, &digest)? {
-                                Judged::Doubt(verdict, _, then) => (Some(verdict), then),
-                                Judged::Then(then) => (None, Some(then)),
-                                Judged::Nothing => (None, None),
-                            };
+                            let judged = earlier.judge(name, None, file, &digest)?;
+                            told = (judged.doubt.map(|it| it.0), judged.then);
                         }
                         judge.moves.hashed(place, digest, told);
                     }

@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use treewide_manifest::machine::{Clock, Draft, Update, Verify};
+use treewide_manifest::record::Type;
 use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{
-    Error, ErrorKind, Finding, Globs, Loss, Manifest, Options, Report, Rules, Totals, Verdict,
-    index_path,
+    Error, ErrorKind, Evidence, Finding, Globs, Loss, Manifest, Options, Report, Rules, Totals,
+    Verdict, index_path,
 };
 
 /// Knows nothing of the time, and takes every time for old: for tests that are not about trust.
@@ -234,6 +235,12 @@ impl Said {
             .collect();
         lines.sort();
         lines
+    }
+
+    /// The names of files that were read and are as recorded.
+    pub fn read(&self) -> Vec<Vec<u8>> {
+        let is_read = |it: &&Finding| it.evidence == Some(Evidence::Read) && it.kind == Type::File;
+        self.findings.iter().filter(is_read).map(|it| it.name.clone()).collect()
     }
 
     pub fn verdict(&self, name: &str) -> &Verdict {

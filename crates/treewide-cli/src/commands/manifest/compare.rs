@@ -50,8 +50,8 @@ pub(crate) const DIFF: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
 pub(crate) struct VerifyArgs {
-    /// The list of the manifest, whose index is next to it; of a directory X alone, it is X.b3
-    #[arg(value_name = "X.b3")]
+    /// The list of the manifest; its index is next to it. A directory X stands for X.b3 next to it
+    #[arg(value_name = "X.b3", value_parser = root::list())]
     manifest: PathBuf,
 
     /// The directory [default: X next to X.b3, or .]
@@ -99,7 +99,7 @@ pub(crate) struct VerifyArgs {
 }
 
 /// What is said, and what counts.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct SayArgs {
     /// The verdicts that are a failure, separated by commas; `rot` and `suspect` always are
     ///
@@ -179,7 +179,12 @@ impl SayArgs {
         limits: &Limits<'_>,
     ) -> anyhow::Result<Outcome> {
         // Two manifests have no disk that could be off.
-        let is_all_gone = dir.is_some() && is_all_gone(report);
+        let is_all_gone = match (manifests, dir) {
+            ([manifest, ..], Some((dir, _))) if is_all_gone(report) => {
+                !root::has_file(manifest, dir)?
+            }
+            _ => false,
+        };
         let outcome = self.outcome(report, is_all_gone);
         let is_silent = self.report.quiet() && outcome == Outcome::Success;
         let list = manifests.first().map_or(Path::new(""), |it| it.list().path());
@@ -195,10 +200,11 @@ impl SayArgs {
         if let Some(cause) = &report.damage {
             let ignored = |it: &&&Manifest| matches!(it.index(), Index::Ignored(_));
             let whose = manifests.iter().find(ignored).or(manifests.first());
-            report::damage(console, whose.map_or(Path::new(""), |it| it.list().path()), cause);
+            let list = whose.map_or(list, |it| it.list().path());
+            report::damage(console, (list, named), cause);
         }
         if let Some(cause) = &report.past_damage {
-            console.about(&treewide_manifest::past_path(list), cause);
+            report::past_damage(console, (list, named), cause);
         }
         if report.trusted_unseen {
             console.say(
@@ -239,15 +245,7 @@ impl VerifyArgs {
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
         let only = Globs::new(&self.only)?;
-        // A directory alone has its manifest next to it.
-        let (list, dir) = match &self.dir {
-            None if self.manifest.is_dir() => {
-                (root::list_of(&self.manifest)?, Some(self.manifest.clone()))
-            }
-            dir => (self.manifest.clone(), dir.clone()),
-        };
-        let is_named = dir.is_some();
-        let manifest = open(&list)?;
+        let manifest = open(&self.manifest)?;
         if let Some(expected) = &self.expect {
             self.is_expected(&manifest, expected)?;
         }
@@ -260,14 +258,14 @@ impl VerifyArgs {
             verify = verify.outboards(Outboards::new(folder).min(self.min));
         }
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
-        let dir = dir.map_or_else(|| root::find(&manifest), Ok)?;
-        let mut places = Places::new().reads_manifest(&list);
+        let dir = self.dir.clone().map_or_else(|| root::find(&manifest), Ok)?;
+        let mut places = Places::new().reads_manifest(&self.manifest);
         if let Some(folder) = &self.outboards {
             places = places.reads_folder(folder);
         }
         let written = self.output.file().into_iter().chain(self.say.html.as_deref());
         written.fold(places, Places::writes).check(Some((&manifest, &dir)))?;
-        let inputs = [list.clone(), treewide_manifest::index_path(&list)];
+        let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
         let sheet = self.say.begin(program, &self.output, &inputs)?;
         verify = sheet.places().into_iter().fold(verify, Verify::leave_out);
         let progress = Rc::clone(&sheet.progress);
@@ -286,7 +284,7 @@ impl VerifyArgs {
         progress.finish();
         let not_compared = report::not_compared(&manifest, &report);
         let limits = Limits { quick: self.quick, only: &self.only, not_compared: &not_compared };
-        let dir = Some((&*dir, is_named));
+        let dir = Some((&*dir, self.dir.is_some()));
         self.say.end(findings, (&[&manifest], dir), &report, &limits)
     }
 
@@ -299,14 +297,10 @@ impl VerifyArgs {
             return Ok(());
         }
         let name = treewide_files::name::shown(&self.manifest);
-        match facts {
-            Some(facts) => bail!(
-                "{name}: has the digest {facts}, its list has {list}, and neither is {expected}; nothing was compared"
-            ),
-            None => bail!(
-                "{name}: has no index; its list has the digest {list}, and not {expected}; nothing was compared"
-            ),
-        }
+        let facts = facts.map_or("no index".into(), |it| format!("the digest {it}"));
+        bail!(
+            "{name}: has {facts}, its list has {list}, and neither is {expected}; nothing was compared"
+        );
     }
 }
 
@@ -318,7 +312,7 @@ impl VerifyArgs {
 #[command(after_help = DIFF.short(), after_long_help = DIFF.long())]
 pub(crate) struct DiffArgs {
     /// The old manifest
-    #[arg(value_name = "X.b3")]
+    #[arg(value_name = "X.b3", value_parser = root::list())]
     old: PathBuf,
 
     /// The new manifest, or a directory
@@ -341,51 +335,46 @@ impl DiffArgs {
     }
 
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
-        let is_directory = self.new.is_dir();
+        if self.new.is_dir() {
+            let (manifest, dir) = (self.old.clone(), Some(self.new.clone()));
+            let (say, read, output) = (self.say.clone(), self.read.clone(), self.output.clone());
+            let (quick, outboards, min, only, expect) = (false, None, 0, Vec::new(), None);
+            let verify = VerifyArgs {
+                manifest,
+                dir,
+                quick,
+                outboards,
+                min,
+                only,
+                expect,
+                say,
+                read,
+                output,
+            };
+            return verify.compare(program);
+        }
         // Each is read as a whole: at the same time.
         let (old, new) = std::thread::scope(|scope| {
-            let new = (!is_directory).then(|| scope.spawn(|| open(&self.new)));
-            (open(&self.old), new.map(std::thread::ScopedJoinHandle::join))
+            let new = scope.spawn(|| open(&self.new));
+            (open(&self.old), new.join())
         });
         let old = old?;
-        let new = match new {
-            None => None,
-            Some(joined) => {
-                Some(joined.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??)
-            }
-        };
-        let mut places = Places::new().reads_manifest(&self.old);
-        if !is_directory {
-            places = places.reads_manifest(&self.new);
-        }
-        let tree = is_directory.then_some((&old, &*self.new));
+        let new = new.map_err(|_| anyhow::anyhow!("reading the new manifest panicked"))??;
+        let places = Places::new().reads_manifest(&self.old).reads_manifest(&self.new);
         let written: Vec<_> =
             self.output.file().into_iter().chain(self.say.html.as_deref()).collect();
         let places = written.iter().fold(places, |places, it| places.writes(it));
-        places.check(tree)?;
+        places.check(None)?;
         // Files of a manifest are not read, and no less the user's.
-        let manifests = [Some(&old), new.as_ref()].into_iter().flatten();
-        for manifest in manifests.filter(|_| !written.is_empty()) {
+        for manifest in [&old, &new].into_iter().filter(|_| !written.is_empty()) {
             if let Ok(dir) = root::find(manifest) {
                 places.check(Some((manifest, &dir)))?;
             }
         }
         let inputs = [self.old.clone(), self.new.clone()];
         let sheet = self.say.begin(program, &self.output, &inputs)?;
-        let verify = sheet.places().into_iter().fold(Verify::new(), Verify::leave_out);
         let progress = Rc::clone(&sheet.progress);
-        let findings = self.say.findings(sheet);
-        let mut findings = if new.is_none() { findings.holding() } else { findings };
-        let Some(new) = new else {
-            let total = old.bytes();
-            progress.show(move || total);
-            let options = self.read.plain_options(progress.hears());
-            let report = verify.run(&old, &self.new, &options, &mut |it| findings.add(&it))?;
-            progress.finish();
-            let not_compared = report::not_compared(&old, &report);
-            let limits = Limits { not_compared: &not_compared, ..Limits::default() };
-            return self.say.end(findings, (&[&old], Some((&self.new, true))), &report, &limits);
-        };
+        let mut findings = self.say.findings(sheet);
         let each = &mut |it: treewide_manifest::Finding| findings.add(&it);
         let report = treewide_manifest::machine::diff(&old, &new, &Cancel::new(), each)?;
         progress.finish();

@@ -1,5 +1,6 @@
 //! `treewide history`: what did a manifest have before?
 
+use super::root;
 use crate::args::output::OutputArgs;
 use crate::args::report::ReportArgs;
 use crate::commands::comparing::run;
@@ -46,7 +47,7 @@ pub(crate) const HISTORY: Notes = Notes {
 #[command(after_help = HISTORY.short(), after_long_help = HISTORY.long())]
 pub(crate) struct HistoryArgs {
     /// The list of the manifest; its index and its past are next to it
-    #[arg(value_name = "X.b3")]
+    #[arg(value_name = "X.b3", value_parser = root::list())]
     manifest: PathBuf,
 
     /// A path, relative to the directory of the manifest

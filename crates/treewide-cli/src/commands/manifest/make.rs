@@ -18,15 +18,16 @@ use crate::shell::sheet::Summary;
 use crate::shell::signals;
 use crate::shell::usage::wrong_value;
 use clap::Args;
+use indicatif::HumanBytes;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use treewide_files::list::json::Object;
-use treewide_files::name::shown;
+use treewide_files::name::{quoted, shown};
 use treewide_files::size;
 use treewide_manifest::machine::{Clock, Draft, Forget, Limit, Made, Places, Update, not_a_list};
 use treewide_manifest::{
-    Budget, Class, Finding, Globs, Index, Manifest, Outboards, Report, Rules, Totals, Written,
-    journal,
+    Budget, Class, Error, ErrorKind, Finding, Globs, Index, Loss, Manifest, Outboards, Report,
+    Rules, Totals, Written, journal,
 };
 
 pub(crate) const SNAPSHOT: Notes = Notes {
@@ -152,12 +153,19 @@ struct AcceptArgs {
     #[arg(long, value_name = "GLOB", help_heading = "Verdict")]
     accept_rot: Vec<String>,
 
+    /// Continue although the index or the past is damaged, so that rot looks like an edit
+    ///
+    /// If it is the index, every file is read, and those with other content keep their digests, except with --accept-rot. Damaged parts of
+    /// the past are left out.
+    #[arg(long, help_heading = "Verdict")]
+    accept_damage: bool,
+
     /// Write nothing if more of the recorded files are gone: 10%, or 1000
     ///
     /// Counts below each mounted disk as well. A percentage never stops a run in which ten files or fewer are gone. Also nothing is written
     /// if no file is as it was and most are gone; 100% passes both. A disk that is off looks like this. No record is lost in any case.
     #[arg(long, value_name = "MOST", default_value = "50%", value_parser = Limit::parse)]
-    #[arg(help_heading = "Verdict")]
+    #[arg(help_heading = "Verdict", overrides_with = "max_removed")]
     max_removed: Limit,
 
     /// Forget records that were dropped or replaced longer ago: 90d, 1y, or all
@@ -172,19 +180,23 @@ struct AcceptArgs {
 impl AcceptArgs {
     fn apply(&self, update: Update) -> anyhow::Result<Update> {
         let update = self.forget.into_iter().fold(update, Update::forget);
+        let update = update.accept_damage(self.accept_damage);
         Ok(update.most_removed(self.max_removed).accept_rot(Globs::new(&self.accept_rot)?))
     }
 }
+
+/// A past with more bytes, and more than four times those of the pair, is one to speak of.
+const LONG: u64 = 64 << 20;
 
 /// A manifest that is to be made.
 struct Making<'a> {
     /// The list that is written.
     path: &'a Path,
     update: Update,
-    accepts_damage: bool,
+    /// What is accepted, if there is an old one at its place.
+    accept: Option<&'a AcceptArgs>,
     /// The bytes that are read although nothing else lets the run read them.
     budget: Option<Budget>,
-    old: Option<&'a Path>,
     dir: Option<&'a Path>,
     rules: Option<&'a RulesArgs>,
     /// Other files that are read.
@@ -194,9 +206,11 @@ struct Making<'a> {
 impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when no one else can write it any more.
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
-        let Making { path, update, accepts_damage, budget, old, dir, rules, lists } = making;
+        let Making { path, update, accept, budget, dir, rules, lists } = making;
+        let old = accept.map(|_| path);
+        let accepts_damage = accept.is_some_and(|it| it.accept_damage);
         // In place of the manifest, they give an error that says what to name.
-        old.filter(|it| it.is_dir() || not_a_list(it).is_some()).map(Manifest::open).transpose()?;
+        old.filter(|it| not_a_list(it).is_some()).map(Manifest::open).transpose()?;
         Self::check_places(path, rules, lists)?;
         let sheet =
             self.report.begin(program, &OutputArgs::default(), &[], Prints::OnlyFailures)?;
@@ -204,13 +218,14 @@ impl WithArgs {
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
         let pair =
             begin(path, outboards.as_ref(), accepts_damage, old)?.with_journal(!self.no_resume);
-        let update = self.also.apply(update);
-        let update = match &outboards {
-            Some(outboards) => update.outboards(outboards.clone()),
+        let update = match accept {
+            Some(accept) => accept.apply(update)?,
             None => update,
         };
+        let update = self.also.apply(update);
+        let update = outboards.iter().cloned().fold(update, Update::outboards);
         self.say_what_is_left(&sheet.console, path);
-        let operands = (old.unwrap_or(path), dir);
+        let operands = (path, dir);
         let old = old.map(Manifest::open).transpose()?;
         let dir = match (dir, &old) {
             (Some(dir), _) => dir.to_owned(),
@@ -221,17 +236,14 @@ impl WithArgs {
         let is_wrong = |it: &Finding| it.verdict.is_doubtful() || it.verdict.class().is_unknown();
         let mut findings = Findings::new(sheet, move |it| !quiet || is_wrong(it));
         if let Some(Index::Absent) = old.as_ref().map(Manifest::index) {
-            let text = "is not there, so every file is read, and none without a recorded time is taken for edited; links and rules that were in it are lost";
+            let text = "is not there, so every file is read, and none without a recorded time is taken for edited; links, rules and names that are not UTF-8 were only in it";
             findings.sheet.console.about(&treewide_manifest::index_path(path), text);
         }
         let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
         if let Some(Index::Bound(ends)) = old.as_ref().map(Manifest::index) {
             progress.expects(ends.1.files);
         }
-        // As many bytes as at the last time, if all are read. It is looked for only if there is time to show it.
-        let last = path.to_owned();
-        let reads_all = old.is_none() && !journal::is_left(path);
-        progress.show(move || reads_all.then(|| Manifest::open(&last).ok()?.bytes()).flatten());
+        progress.show(|| None);
         let options = self.read.plain_options(progress.hears());
         let each = &mut |finding: Finding| {
             findings.add(&finding);
@@ -262,7 +274,7 @@ impl WithArgs {
         said?;
         let past = treewide_manifest::past_path(path);
         if let Some(cause) = &report.past_damage {
-            console.about(&past, cause);
+            report::past_damage(console, operands, cause);
         }
         if let Some(note) = report.past_note.as_ref().filter(|_| !quiet) {
             console.about(&past, note);
@@ -270,6 +282,12 @@ impl WithArgs {
         if report.past_is_new && !quiet {
             let text = "keeps the records of files that are gone or changed: publish the list and its index without it";
             console.about(&past, text);
+        }
+        let bytes = |it: &Path| it.metadata().map_or(0, |it| it.len());
+        let (has, pair) = (bytes(&past), bytes(path) + bytes(&treewide_manifest::index_path(path)));
+        if !quiet && has > (4 * pair).max(LONG) {
+            let (has, way) = (HumanBytes(has), report::update("--forget 1y", operands));
+            console.about(&past, format_args!("has {has}; to forget older records: {way}"));
         }
         if let Some(cause) = report.unused_journal.as_ref().filter(|_| !quiet) {
             console
@@ -298,7 +316,7 @@ impl WithArgs {
             }
             if let Some(outboards) = &outboards {
                 let files = crate::shell::wording::count(written.files, "outboard");
-                let (bytes, folder) = (indicatif::HumanBytes(written.bytes), outboards.folder());
+                let (bytes, folder) = (HumanBytes(written.bytes), outboards.folder());
                 console.say(&format!("{files} written, {bytes}: {}", shown(folder)));
             }
         } else if is_wrong {
@@ -307,8 +325,8 @@ impl WithArgs {
         let outcome = match &written.failed {
             Some(failed) => {
                 console.say(&format!(
-                    "{failed}; from then on files were recorded without outboards, and `treewide update --outboards` makes \
-                     the missing ones"
+                    "{failed}; from then on files were recorded without outboards; to make the missing ones: {}",
+                    report::update(&self.outboards_flags(), operands)
                 ));
                 Outcome::CannotTell
             }
@@ -334,6 +352,12 @@ impl WithArgs {
         let files = rules.map(RulesArgs::files).unwrap_or_default();
         let places = files.iter().chain(lists).fold(places, |places, file| places.reads(file));
         Ok(places.check(None)?)
+    }
+
+    /// The flags that make the same outboards.
+    fn outboards_flags(&self) -> String {
+        let folder = self.outboards.as_ref().map(|it| quoted(&shown(it)));
+        format!("--outboards {} --min {}", folder.unwrap_or_default(), self.min)
     }
 
     /// Says that a run was interrupted, if none is under way.
@@ -364,7 +388,7 @@ impl WithArgs {
             report::back(report).iter().for_each(|it| console.say(it));
         } else {
             let files = crate::shell::wording::count(totals.files, "file");
-            let bytes = indicatif::HumanBytes(totals.bytes);
+            let bytes = HumanBytes(totals.bytes);
             console.say(&format!("{files}, {bytes}: {}", shown(path)));
             if let Some(text) = report::resumed(report) {
                 console.say(&text);
@@ -420,7 +444,7 @@ impl SnapshotArgs {
         run(program, || {
             let rules = self.rules.rules()?.unwrap_or_default();
             let mut update = Update::new().rules(rules);
-            let (dir, lists) = (self.dir.as_deref(), self.against.lists());
+            let (list, dir, lists) = (self.list()?, self.dir.as_deref(), self.against.lists());
             if !lists.is_empty() {
                 let Some(listed) = self.against.read(program, dir.unwrap_or(Path::new(".")))?
                 else {
@@ -432,16 +456,21 @@ impl SnapshotArgs {
                 self.rules.say_what_is_unseen(program);
             }
             let making = Making {
-                path: &self.list()?,
+                path: &list,
                 update,
-                accepts_damage: false,
+                accept: None,
                 budget: None,
-                old: None,
                 dir,
                 rules: Some(&self.rules),
                 lists,
             };
-            self.with.make(program, making)
+            self.with.make(program, making).map_err(|error| match error.downcast_ref::<Error>() {
+                Some(it) if matches!(it.kind(), ErrorKind::Refused(loss) if **loss == Loss::There) => {
+                    let update = report::update("--full --replace-rules", (&list, dir));
+                    anyhow::anyhow!("{error}; to record everything anew: {update}")
+                }
+                _ => error,
+            })
         })
     }
 
@@ -460,8 +489,8 @@ impl SnapshotArgs {
 #[derive(Args)]
 #[command(after_help = UPDATE.short(), after_long_help = UPDATE.long())]
 pub(crate) struct UpdateArgs {
-    /// The list of the manifest; its index is next to it
-    #[arg(value_name = "X.b3")]
+    /// The list of the manifest; its index is next to it. A directory X stands for X.b3 next to it
+    #[arg(value_name = "X.b3", value_parser = root::list())]
     manifest: PathBuf,
 
     /// The directory [default: X next to X.b3, or .]
@@ -471,13 +500,6 @@ pub(crate) struct UpdateArgs {
     /// Read every file
     #[arg(long, help_heading = "Reading")]
     full: bool,
-
-    /// Continue although the index or the past is damaged, so that rot looks like an edit
-    ///
-    /// If it is the index, every file is read, and those with other content keep their digests, except with --accept-rot. Damaged parts of
-    /// the past are left out.
-    #[arg(long, help_heading = "Verdict")]
-    accept_damage: bool,
 
     #[command(flatten)]
     accept: AcceptArgs,
@@ -496,22 +518,19 @@ pub(crate) struct UpdateArgs {
 impl UpdateArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
-            let mut update = self.accept.apply(Update::new().full(self.full))?;
-            update = update.accept_damage(self.accept_damage);
+            let mut update = Update::new().full(self.full);
             if let Some(rules) = self.new_rules()? {
                 if !self.with.report.quiet() {
                     self.rules.say_what_is_unseen(program);
                 }
                 update = update.rules(rules);
             }
-            let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
             let making = Making {
                 path: &self.manifest,
                 update,
-                accepts_damage: self.accept_damage,
+                accept: Some(&self.accept),
                 budget: None,
-                old,
-                dir,
+                dir: self.dir.as_deref(),
                 rules: Some(&self.rules),
                 lists: &[],
             };
@@ -538,8 +557,8 @@ impl UpdateArgs {
 #[derive(Args)]
 #[command(after_help = SCRUB.short(), after_long_help = SCRUB.long())]
 pub(crate) struct ScrubArgs {
-    /// The list of the manifest; its index is next to it
-    #[arg(value_name = "X.b3")]
+    /// The list of the manifest; its index is next to it. A directory X stands for X.b3 next to it
+    #[arg(value_name = "X.b3", value_parser = root::list())]
     manifest: PathBuf,
 
     /// The directory [default: X next to X.b3, or .]
@@ -563,15 +582,12 @@ pub(crate) struct ScrubArgs {
 impl ScrubArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         run(program, || {
-            let update = self.accept.apply(Update::new().scrub(self.budget))?;
-            let (old, dir) = (Some(&*self.manifest), self.dir.as_deref());
             let making = Making {
                 path: &self.manifest,
-                update,
-                accepts_damage: false,
+                update: Update::new().scrub(self.budget),
+                accept: Some(&self.accept),
                 budget: Some(self.budget),
-                old,
-                dir,
+                dir: self.dir.as_deref(),
                 rules: None,
                 lists: &[],
             };

@@ -3,7 +3,7 @@
 use crate::shell::console::Console;
 use crate::shell::sheet::{Row, Sheet, Summary, Text};
 use crate::shell::tone::Tone;
-use crate::shell::wording::{count, quoted, state_word};
+use crate::shell::wording::{count, state_word};
 use anyhow::Context;
 use indicatif::HumanBytes;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use treewide::Hash;
 use treewide::outboard::Flaw;
 use treewide_files::digest::hex;
 use treewide_files::list::json::Object;
-use treewide_files::name::{Listed, shown, shown_text};
+use treewide_files::name::{Listed, quoted, shown, shown_text};
 use treewide_manifest::record::Type;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
@@ -26,6 +26,8 @@ pub(super) struct Findings<'a> {
     shows: Box<dyn Fn(&Finding) -> bool + 'a>,
     /// Paths that are gone or new, as long as nothing else was found.
     held: Option<Vec<Finding>>,
+    /// Doubts that runs before this one have reported: they come after what is new.
+    known: Vec<Finding>,
     /// The first file that is ROT or SUSPECT.
     rotten: Option<PathBuf>,
     failed: Option<anyhow::Error>,
@@ -33,7 +35,8 @@ pub(super) struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     pub(super) fn new(sheet: Sheet, shows: impl Fn(&Finding) -> bool + 'a) -> Self {
-        Self { sheet, shows: Box::new(shows), held: None, rotten: None, failed: None }
+        let (held, known, rotten, failed) = (None, Vec::new(), None, None);
+        Self { sheet, shows: Box::new(shows), held, known, rotten, failed }
     }
 
     /// Writes no row of a path that is gone or new before something else was found.
@@ -59,6 +62,14 @@ impl<'a> Findings<'a> {
             Some(_) => self.release(false),
             None => {}
         }
+        match finding.verdict.is_doubtful() && finding.since.is_some() {
+            true => self.known.push(finding.clone()),
+            false => self.show(finding),
+        }
+    }
+
+    fn show(&mut self, finding: &Finding) {
+        let class = finding.verdict.class();
         if finding.verdict.is_doubtful() {
             self.rotten.get_or_insert_with(|| finding.path());
         }
@@ -75,6 +86,9 @@ impl<'a> Findings<'a> {
         summary: &Summary<'_>,
         operands: (&Path, Option<&Path>),
     ) -> anyhow::Result<()> {
+        for finding in std::mem::take(&mut self.known) {
+            self.show(&finding);
+        }
         if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
@@ -87,18 +101,24 @@ impl<'a> Findings<'a> {
 }
 
 /// The ways out of rot.
-fn what_to_do(path: &Path, (list, dir): (&Path, Option<&Path>)) -> String {
-    let name = shown(path);
-    let escaped = name.chars().flat_map(|it| [r"*?[]{}\\".contains(it).then_some('\\'), Some(it)]);
-    let name: String = escaped.flatten().collect();
+fn what_to_do(path: &Path, operands: (&Path, Option<&Path>)) -> String {
+    // What a message cannot hold is any character.
+    let escaped = |it: char| match it {
+        '*' | '?' | '[' | ']' | '{' | '}' | '\\' => format!("\\{it}"),
+        it if it.is_control() || it == char::REPLACEMENT_CHARACTER => "?".into(),
+        it => it.into(),
+    };
+    let name: String = path.to_string_lossy().chars().map(escaped).collect();
     // A name without a slash would match in every directory.
     let glob = if name.contains('/') { name } else { format!("./{name}") };
-    let operands = [Some(list), dir].into_iter().flatten().map(|it| quoted(&shown(it)));
-    format!(
-        "restore such a file from a copy, or accept its content: treewide update --accept-rot {} {}",
-        quoted(&glob),
-        operands.collect::<Vec<_>>().join(" ")
-    )
+    let update = update(&format!("--accept-rot {}", quoted(&glob)), operands);
+    format!("restore such a file from a copy, or accept its content: {update}")
+}
+
+/// A command of a list, and of its directory if that was named.
+pub(super) fn update(flags: &str, (list, dir): (&Path, Option<&Path>)) -> String {
+    let operands = [Some(list), dir].into_iter().flatten();
+    operands.fold(format!("treewide update {flags}"), |all, it| all + " " + &quoted(&shown(it)))
 }
 
 /// Whether it is about a file that was not read because its key is as recorded, for the progress.
@@ -159,6 +179,10 @@ fn keys(object: &mut Object, finding: &Finding) {
     }
     if let Some(then) = &finding.then {
         object.string("until", &then.until).raw("as_then", then.as_then);
+    }
+    if let Some((since, read)) = finding.since {
+        object.string("since", &since.to_string());
+        object.string_or_null("read", read.map(|it| it.to_string()).as_deref());
     }
     match &finding.located {
         None => {}
@@ -348,13 +372,21 @@ pub(super) fn not_in_both(old: &Manifest, new: &Manifest) -> Vec<String> {
 }
 
 /// What is wrong with an index.
-pub(super) fn damage(console: &Console, list: &Path, cause: &str) {
-    let index = treewide_manifest::index_path(list);
+pub(super) fn damage(console: &Console, operands: (&Path, Option<&Path>), cause: &str) {
+    let (index, update) =
+        (treewide_manifest::index_path(operands.0), update("--accept-damage", operands));
     console.about(
         &index,
         format_args!(
             "is not used: {cause}; so links, directories, modes, attributes and names that are not UTF-8 were not checked; \
-             `treewide update --accept-damage` writes a new one, and keeps the digests of files whose content differs"
+             `{update}` writes a new one, and keeps the digests of files whose content differs"
         ),
     );
+}
+
+/// What is wrong with a past.
+pub(super) fn past_damage(console: &Console, operands: (&Path, Option<&Path>), cause: &str) {
+    let update = format!("`{}`", update("--accept-damage", operands));
+    let cause = cause.replace("--accept-damage", &update);
+    console.about(&treewide_manifest::past_path(operands.0), cause);
 }

@@ -1,17 +1,25 @@
 //! The directory that a manifest is of, and the place of its list, where the user does not name both.
 
 use anyhow::{Context, bail};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use treewide_files::name::{os_path, shown};
 use treewide_manifest::Manifest;
+use treewide_manifest::record::Type;
 
 /// The most records whose paths are looked for where no directory is named.
 const LOOKED_FOR: usize = 1000;
 
 /// The ending of a list.
 pub(crate) const ENDING: &str = "b3";
+
+/// Parses the operand of a manifest. A directory stands for the one of its name next to it.
+pub(super) fn list() -> impl TypedValueParser<Value = PathBuf> {
+    let list = |path: PathBuf| if path.is_dir() { list_of(&path) } else { Ok(path) };
+    PathBufValueParser::new().try_map(list)
+}
 
 /// The list of a directory: `photos.b3` next to `photos`.
 pub(super) fn list_of(dir: &Path) -> anyhow::Result<PathBuf> {
@@ -60,30 +68,38 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
             "{list}: is a list of tensors; compare a model with it: treewide tensors {list} MODEL"
         );
     }
-    match named {
-        Some(named) if missing > 0 => {
-            let dir = shown(&named);
-            if is_here_too {
-                bail!(
-                    "{list}: nothing that it lists is in {dir}, and something is in this directory; mount the disk, or give \
-                     the right directory as the second argument"
-                );
+    if missing > 0 {
+        let place = named.as_deref().map_or("this directory".into(), shown);
+        let way = match is_here_too && named.is_some() {
+            true => {
+                ", and something is in this directory; mount the disk, or give the right directory"
             }
-            bail!(
-                "{list}: nothing that it lists is in {dir} ({missing} looked for); give its directory as the second argument"
-            );
-        }
-        None if missing > 0 => bail!(
-            "{list}: nothing that it lists is in this directory ({missing} looked for); give its directory as the second argument"
-        ),
-        // No record says whether `.` is it.
-        None if !has_records => {
-            bail!(
-                "{list}: lists nothing by which its directory is known; give that as the second argument"
-            )
-        }
-        named => Ok(named.unwrap_or(here)),
+            false => "; give its directory",
+        };
+        bail!(
+            "{list}: nothing that it lists is in {place} ({missing} looked for){way} as the second argument"
+        );
     }
+    // No record says whether `.` is it.
+    if named.is_none() && !has_records {
+        bail!(
+            "{list}: lists nothing by which its directory is known; give that as the second argument"
+        );
+    }
+    Ok(named.unwrap_or(here))
+}
+
+/// Whether a recorded file is in the directory.
+pub(super) fn has_file(manifest: &Manifest, dir: &Path) -> anyhow::Result<bool> {
+    for record in manifest.records()? {
+        let record = record?;
+        let is_there =
+            || os_path(record.bare()).is_ok_and(|it| dir.join(it).symlink_metadata().is_ok());
+        if record.kind() == Type::File && is_there() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The directory, if it is one. An error if it is there and cannot be entered, as where its disk or server is off: then it is not `.`.

@@ -1,5 +1,6 @@
 //! `treewide manifest`: show what a manifest says.
 
+use super::root;
 use crate::args::algorithm;
 use crate::commands::comparing::run;
 use crate::commands::help::Notes;
@@ -51,7 +52,7 @@ enum Show {
     /// The list may be any that `treewide check` reads: tagged, JSON, UTF-16, with CRLF, in any order.
     Lines {
         /// The list
-        #[arg(value_name = "X.b3")]
+        #[arg(value_name = "X.b3", value_parser = root::list())]
         list: PathBuf,
         /// Print the digests by this algorithm that `snapshot --also` has recorded, as sha256sum does
         ///
@@ -65,7 +66,7 @@ enum Show {
     /// the format leaves out. Links, directories, modes and times are not in it.
     Statement {
         /// The list of the manifest
-        #[arg(value_name = "X.b3")]
+        #[arg(value_name = "X.b3", value_parser = root::list())]
         list: PathBuf,
         /// The name of the signed file; by default that of the list, without its ending
         #[arg(long)]
@@ -74,7 +75,7 @@ enum Show {
     /// Print what is recorded of a path, or of the manifest as a whole
     Stat {
         /// The list of the manifest
-        #[arg(value_name = "X.b3")]
+        #[arg(value_name = "X.b3", value_parser = root::list())]
         list: PathBuf,
         /// The path, relative to the directory of the manifest
         path: Option<String>,

@@ -37,7 +37,15 @@ fn parse_gives_what_was_written() {
                 for key in keys {
                     for read in [None, Some(Day(20_782)), Some(Day(0))] {
                         for also in [Also::new(), also()[..1].to_vec(), also()] {
-                            let facts = Facts { bytes, mode, key, untrusted: None, read, also };
+                            let facts = Facts {
+                                bytes,
+                                mode,
+                                key,
+                                untrusted: None,
+                                read,
+                                doubt: None,
+                                also,
+                            };
                             let record = file(name.as_bytes(), facts);
                             let line = line(&record);
                             assert_eq!(usual.parse(&line), Some(record.clone()));
@@ -62,6 +70,7 @@ fn parse_takes_nothing_that_json_does_not_take() {
         mode: Some(0o644),
         key: Some(Key { mtime: 12, ctime: 34, inode: Some(5), device: Some(6) }),
         read: Some(Day(20_782)),
+        doubt: None,
         also: also(),
     };
     let good = line(&file(b"a/b", facts));

@@ -1,8 +1,10 @@
 //! Records that a run adds to the past: the old one of each path that has none now, or one with other facts.
 
+use crate::error::Error;
 use crate::format::index;
-use crate::format::manifest::Manifest;
-use crate::format::record::{Facts, Record, What};
+use crate::format::manifest::{Index, Manifest, index_path};
+use crate::format::name::is_listable;
+use crate::format::record::{Facts, Record, Type, What};
 use crate::format::regular;
 use crate::format::rules::Rules;
 use crate::format::xattrs::changes;
@@ -20,7 +22,7 @@ const HELD: usize = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct Additions {
     /// Whether the old manifest has an index that can be used.
-    pub(crate) is_known: bool,
+    pub(super) is_known: bool,
     has_old: bool,
     folder: PathBuf,
     rules: Rules,
@@ -60,6 +62,9 @@ impl Additions {
 
     /// The old record of the path that is looked at now. The one before it is gone if no new record was written for it.
     pub(crate) fn hold(&mut self, was: Option<&Record>) {
+        // What a damaged index alone has is there already.
+        let is_salvaged = |it: &&Record| it.kind() == Type::File && !is_listable(&it.name);
+        let was = was.filter(|it| self.is_known || !is_salvaged(it));
         self.held = was.map_or(Held::Nothing, |it| Held::Was(Box::new(it.clone())));
     }
 
@@ -92,8 +97,27 @@ impl Additions {
         }
     }
 
+    /// What is wrong with the index of a manifest, whose damage is accepted. The digests that it alone has are added.
+    pub(crate) fn take_damaged(&mut self, old: &Manifest) -> Result<Option<String>, Error> {
+        let damage = match old.index() {
+            Index::Absent => None,
+            Index::Ignored(cause) => Some(cause.clone()),
+            Index::Bound(_) => {
+                let mut records = old.records()?;
+                while records.next_into(&mut Record::default())? {}
+                records.damage().map(str::to_owned)
+            }
+        };
+        let Some(cause) = damage else { return Ok(None) };
+        self.is_known = false;
+        let index = index_path(old.list().path());
+        let lost = self.salvage(&index).map_err(|error| Error::read(&index, error))?;
+        let lines = if lost == 1 { "1 line".into() } else { format!("{lost} lines") };
+        Ok(Some(if lost == 0 { cause } else { format!("{cause}; {lines} of it cannot be read") }))
+    }
+
     /// Adds the digests that a damaged index alone has, of files that no list can name. Says how many of its lines are of no use.
-    pub(crate) fn salvage(&mut self, index: &Path) -> io::Result<u64> {
+    fn salvage(&mut self, index: &Path) -> io::Result<u64> {
         let file = match regular::open(index) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             file => file?,

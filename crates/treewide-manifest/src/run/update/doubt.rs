@@ -5,7 +5,7 @@ use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::run::judge::Judge;
 use crate::run::update::Run;
-use crate::run::verdict::{Finding, Verdict};
+use crate::run::verdict::Verdict;
 use treewide_files::Stamp;
 
 impl Run<'_> {
@@ -55,28 +55,27 @@ impl Run<'_> {
             || self.rules.one_file_system && !is_hidden_now() && is_elsewhere()
     }
 
-    /// Reports a doubt, and lets the new record have the old digest unless the doubt is accepted.
+    /// Lets the new record have the old digest, unless the doubt is accepted. Returns the verdict.
     pub(super) fn doubt(
         &mut self,
         new: &mut Record,
-        finding: Finding,
+        verdict: Verdict,
         mut was: FileRecord,
         judge: &mut Judge<'_>,
-    ) {
-        if let Some(from) = finding.verdict.from() {
+    ) -> Verdict {
+        if let Some(from) = verdict.from() {
             judge.moves.doubted(from);
         }
         if self.accepts(&new.name) {
-            let verdict = Verdict::Accepted;
-            judge.tell(Finding { verdict, located: None, then: None, ..finding });
-            return;
+            return Verdict::Accepted;
         }
         // It is read each time, and found again, until it is accepted.
-        if let What::File(FileRecord { facts: Some(now), .. }) = &new.what {
-            was.facts.get_or_insert(Facts::of(now.bytes)).doubt(now.seen(), now.bytes);
+        if let What::File(FileRecord { facts: Some(now), digest }) = &new.what {
+            let facts = was.facts.get_or_insert(Facts::of(now.bytes));
+            facts.doubt(now.seen(), now.bytes, *digest);
         }
         new.what = What::File(was);
         judge.report.files_kept += 1;
-        judge.tell(finding);
+        verdict
     }
 }

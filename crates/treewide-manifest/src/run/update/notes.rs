@@ -4,10 +4,10 @@ use crate::error::Error;
 use crate::format::record::{Record, Type, What};
 use crate::run::join::{Note, Resumed};
 use crate::run::judge::{Judge, observed};
-use crate::run::moves::about;
+use crate::run::moves::{New, about};
 use crate::run::read::Read;
 use crate::run::update::Run;
-use crate::run::verdict::Verdict;
+use crate::run::verdict::{Evidence, Verdict};
 
 impl Run<'_> {
     pub(super) fn note(&mut self, note: Note, judge: &mut Judge<'_>) -> Result<(), Error> {
@@ -37,12 +37,14 @@ impl Run<'_> {
                 if let Verdict::Unreadable(_) = verdict {
                     return self.keep(record, verdict, judge);
                 }
-                if record.kind() != entry.kind() {
-                    self.guard.gone(&record);
-                    judge.moves.lost(&record);
-                }
                 let now = now.or_else(|| observed(&entry, self.rules).ok());
-                judge.tell(about(entry.name(), entry.kind(), verdict));
+                if let (Some(now), Verdict::ReplacedType { .. }) = (&now, &verdict) {
+                    self.guard.gone(&record);
+                    judge.gone(record, Ok(Some(entry.kind())));
+                    judge.new_path(New::new(now.clone(), Some(Evidence::Metadata)));
+                } else {
+                    judge.tell(about(entry.name(), entry.kind(), verdict));
+                }
                 now.map_or(Ok(()), |now| self.write(&now))
             }
             Note::Gone(record, Ok(Some(there)))
@@ -51,26 +53,21 @@ impl Run<'_> {
                 judge.report.uncovered += 1;
                 Ok(())
             }
-            Note::Gone(mut record, there) => {
-                if matches!(there, Ok(Some(there)) if there != record.kind()) {
-                    judge.moves.lost(&record);
+            Note::Gone(mut record, there) => match judge.gone(record.clone(), there) {
+                Some(Verdict::Unreadable(_)) => {
+                    record.distrust();
+                    self.write(&record)
                 }
-                match judge.gone(record.clone(), there) {
-                    Some(Verdict::Unreadable(_)) => {
-                        record.distrust();
-                        self.write(&record)
-                    }
-                    Some(Verdict::NotCheckable(cause)) => self.unmatched(&record, &cause),
-                    _ => {
-                        self.guard.gone(&record);
-                        Ok(())
-                    }
+                Some(Verdict::NotCheckable(cause)) => self.unmatched(&record, &cause),
+                _ => {
+                    self.guard.gone(&record);
+                    Ok(())
                 }
-            }
+            },
             Note::Below(record, cause) => self.keep(record, Verdict::Unreadable(cause), judge),
             Note::New(entry) => match observed(&entry, self.rules) {
                 Ok(record) => {
-                    self.added(&record, None, judge);
+                    self.added(&record, (None, None), judge);
                     self.write(&record)
                 }
                 Err(error) => {

@@ -1,14 +1,14 @@
 //! Writes new records, and where something is mounted.
 
 use crate::error::Error;
-use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::format::record::{Record, What};
 use crate::keep::past::past_path;
 use crate::run::update::Run;
 
 impl Run<'_> {
     pub(super) fn write(&mut self, record: &Record) -> Result<(), Error> {
-        if let What::File(FileRecord { facts: Some(Facts { read: Some(day), .. }), .. }) =
-            &record.what
+        if let Some(facts) = record.facts().filter(|it| it.doubt.is_none())
+            && let Some(day) = &facts.read
         {
             self.oldest = Some(self.oldest.map_or(*day, |oldest| oldest.min(*day)));
         }
