@@ -139,10 +139,11 @@ impl FromStr for Hash {
 /// Compares in a time that does not depend on the bytes.
 ///
 /// `black_box` keeps the compiler from an early exit.
+#[inline]
 fn constant_time_eq(a: &[u8; OUT_LEN], b: &[u8; OUT_LEN]) -> bool {
     let mut difference = 0;
     for (a, b) in a.as_chunks().0.iter().zip(b.as_chunks().0) {
-        difference |= black_box(u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b));
+        difference |= u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b);
     }
     black_box(difference) == 0
 }
