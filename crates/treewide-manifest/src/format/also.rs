@@ -35,10 +35,6 @@ pub(crate) fn ordered(algorithms: impl IntoIterator<Item = Algorithm>) -> Vec<Al
 /// The texts of digests, by the names of their algorithms.
 pub(crate) type Texts<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
 
-pub(crate) fn texts(also: &Also) -> Texts<'static> {
-    also.iter().map(|(algorithm, digest)| (algorithm.name().into(), hex(digest).into())).collect()
-}
-
 /// Parses them. Those by algorithms that this program does not know are passed over.
 pub(crate) fn parse(texts: &Texts<'_>) -> Result<Also, &'static str> {
     let known = texts.iter().filter_map(|(name, text)| Some((Algorithm::named(name)?, text)));

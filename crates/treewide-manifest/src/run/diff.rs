@@ -66,7 +66,7 @@ pub fn diff(
             Ordering::Greater => {
                 let new = is.take();
                 let told = of_another(&mut earlier, new, None, &mut judge)?;
-                judge.new_path(New { told, ..New::new(new.clone(), Some(Evidence::Claimed)) });
+                judge.new_path(New { told, ..New::of(new.clone(), Some(Evidence::Claimed)) });
             }
         }
     }

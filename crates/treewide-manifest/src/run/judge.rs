@@ -83,7 +83,7 @@ impl<'a> Judge<'a> {
         let then = Some(Then { until: back.until.clone(), as_then: true, is_back });
         let verdict = match back.was.as_ref().map(Record::kind) {
             None => {
-                return self.new_path(New { then, ..New::new(back.record.clone(), evidence) });
+                return self.new_path(New { then, ..New::of(back.record.clone(), evidence) });
             }
             Some(Type::File) => Verdict::Changed(Change::Content { untimed: false }),
             Some(was) => Verdict::ReplacedType { was },

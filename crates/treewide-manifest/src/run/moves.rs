@@ -38,7 +38,7 @@ pub(crate) struct New {
 }
 
 impl New {
-    pub(crate) fn new(record: Record, evidence: Option<Evidence>) -> Self {
+    pub(crate) fn of(record: Record, evidence: Option<Evidence>) -> Self {
         Self { record, evidence, unread: None, told: None, then: None }
     }
 }
@@ -95,7 +95,7 @@ impl Moves {
 
     /// The new files that have the length of one that is gone, or that earlier records may be about, so that their digests matter; with
     /// their places.
-    pub(crate) fn to_hash(&mut self) -> Vec<Task<usize>> {
+    pub(crate) fn take_unread(&mut self) -> Vec<Task<usize>> {
         let mut lengths = HashSet::new();
         let mut any = false;
         for gone in self.gone.iter().filter_map(|it| file(&it.0)) {
@@ -332,9 +332,7 @@ mod tests {
             assert!(moves.gone(record(name, content), None).is_none());
         }
         for (name, content) in new {
-            assert!(
-                moves.new_path(New::new(record(name, content), Some(Evidence::Read))).is_none()
-            );
+            assert!(moves.new_path(New::of(record(name, content), Some(Evidence::Read))).is_none());
         }
         moves
             .finish()
@@ -384,7 +382,7 @@ mod tests {
         for doubt in [None, Some(Verdict::Rot { racy: false })] {
             let mut moves = Moves::default();
             moves.gone(Record::new("a/", What::Directory(None)), Some(Type::File));
-            let new = New::new(record("a", "1"), Some(Evidence::Read));
+            let new = New::of(record("a", "1"), Some(Evidence::Read));
             moves.new_path(New { told: doubt.clone(), ..new });
             let told = doubt.unwrap_or(Verdict::ReplacedType { was: Type::Directory });
             assert_eq!(moves.finish().into_iter().map(|it| it.verdict).collect::<Vec<_>>(), [told]);

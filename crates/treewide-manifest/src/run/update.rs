@@ -578,6 +578,6 @@ impl<'a> Run<'a> {
         // The old list had no directories, links and the rest.
         let is_unlisted = !old.has_index() && !matches!(record.what, What::File(_));
         let told = told.or(is_unlisted.then_some(Verdict::Same));
-        judge.new_path(New { told, then, ..New::new(record.clone(), Some(Evidence::Read)) });
+        judge.new_path(New { told, then, ..New::of(record.clone(), Some(Evidence::Read)) });
     }
 }

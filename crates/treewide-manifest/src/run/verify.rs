@@ -255,7 +255,7 @@ impl Run<'_> {
                         }
                     },
                 };
-                judge.new_path(New { unread, ..New::new(record, None) });
+                judge.new_path(New { unread, ..New::of(record, None) });
             }
             Note::Failed(record, name, cause) => {
                 let verdict = Verdict::Unreadable(cause);
@@ -280,7 +280,7 @@ impl Run<'_> {
 
     /// Hashes new files that may be others under a new name.
     fn hash_new(&mut self, options: &Options, judge: &mut Judge<'_>) -> Result<(), Error> {
-        for event in options.run(Tasks(judge.moves.to_hash().into_iter())) {
+        for event in options.run(Tasks(judge.moves.take_unread().into_iter())) {
             match event {
                 // What cannot be read is new all the same.
                 Event::File(_, Err(_)) => {}

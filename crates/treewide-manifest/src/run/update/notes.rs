@@ -41,7 +41,7 @@ impl Run<'_> {
                 if let (Some(now), Verdict::ReplacedType { .. }) = (&now, &verdict) {
                     self.guard.gone(&record);
                     judge.gone(record, Ok(Some(entry.kind())));
-                    judge.new_path(New::new(now.clone(), Some(Evidence::Metadata)));
+                    judge.new_path(New::of(now.clone(), Some(Evidence::Metadata)));
                 } else {
                     judge.tell(about(entry.name(), entry.kind(), verdict));
                 }
