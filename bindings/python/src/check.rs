@@ -118,7 +118,7 @@ impl Found {
                     let nothing = end.nothing_verified().map(str::to_owned);
                     let finding = nothing.clone().map(|cause| of_list(&end.list, cause));
                     self.findings.extend(finding);
-                    let messages = end.remarks().into_iter().chain(nothing);
+                    let messages = end.remark().into_iter().chain(nothing);
                     self.messages.extend(messages.map(|it| format!("{list}: {it}")));
                     end.end.map_err(|kind| Error::new(end.list, kind))?;
                 }

@@ -59,8 +59,6 @@ pub struct List {
     may_end: bool,
     /// What was read.
     said: Vec<Said>,
-    /// Whether an untagged digest was taken for one of the algorithm in the list's name.
-    used_title: bool,
 }
 
 impl List {
@@ -82,18 +80,12 @@ impl List {
             is_unknown: false,
             may_end: true,
             said: Vec::new(),
-            used_title: false,
         }
     }
 
     /// Whether the list is signed. The signature is not checked.
     pub fn is_signed(&self) -> bool {
         self.armor.is_signed()
-    }
-
-    /// The algorithm of the list's name, if a line was read by that.
-    pub fn by_name(&self) -> Option<Algorithm> {
-        self.title.algorithm.filter(|_| self.used_title)
     }
 
     /// An entry.
@@ -170,10 +162,7 @@ impl List {
             }
             (Some(tag), ..) => (By::Tag, vec![tag]),
             (None, Some(asked), _) => (By::Option, vec![asked]),
-            (None, None, Some(named)) => {
-                self.used_title = true;
-                (By::ListName, vec![named])
-            }
+            (None, None, Some(named)) => (By::ListName, vec![named]),
             (None, None, None) => (By::Length, of_length(len)),
         };
         if let [only] = candidates[..] {

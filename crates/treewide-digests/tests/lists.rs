@@ -118,7 +118,6 @@ const FORMS: &[(&str, &str, &str, &str)] = &[
         "@size@,@md5@,@sha256@,@name@\n",
         "",
     ),
-    ("plain", "\"Algorithm\",\"Hash\",\"Path\"\r\n", "\"SHA256\",\"@sha256@\",\"@name@\"\r\n", ""),
     ("x.dist-info/RECORD", "", "@name@,sha256=@base64url@,@size@\n", "x.dist-info/RECORD,,\n"),
 ];
 

@@ -311,7 +311,7 @@ impl Report<'_> {
         let list = &end.list;
         if !self.args.status {
             if !self.args.report.quiet() {
-                end.remarks().iter().for_each(|it| self.sheet.console.about(list, it));
+                end.remark().iter().for_each(|it| self.sheet.console.about(list, it));
             }
             if end.end.is_ok() && hidden > 0 {
                 let more = count(hidden, "more line");

@@ -62,7 +62,6 @@ x_dists_y_Packages | Package: a\nDescription-md5: @MD5\nFilename: alpha.txt\nSHA
 Sources | Package: a\nFiles:\n @MD5 6 alpha.txt\nDirectory: .\n\n |  | MD5, which finds damage, but not a file that someone forged
 a.sfv | ; made by x\nalpha.txt 9F606EEC\n |  | CRC-32, which finds damage, but not a file that someone forged
 x | %%%% HASHDEEP-1.0\n%%%% size,md5,sha256,filename\n## x\n6,@MD5,@SHA256,alpha.txt\n |  | MD5 and SHA-256 (MD5 finds damage, but not a file that someone forged)
-x | #TYPE X\r\n"Algorithm","Hash","Path"\r\n"SHA256","@UPPER","alpha.txt"\r\n |  | SHA-256
 x.dist-info/RECORD | alpha.txt,sha256=@BASE64,6\na.pyc,,\nx.dist-info/RECORD,,\n |  | SHA-256
 x.asc | @SIGNED |  | SHA-256
 x | BLAKE3(alpha.txt)=@BLAKE3\n |  | 
@@ -145,6 +144,7 @@ x | [{"name":"alpha.txt","sha256":"@SHA256"},{"b":"@ZERO"}]\n |  | 3 | x:1: JSON
 x | [{"name":"alpha.txt","sha256":"@SHA256"},{"name":"gone","sha256":"@ZERO"}] | --ignore-missing | 0 | 1 OK, by SHA-256; 1 missing file ignored
 x | [{"name":"alpha.txt","sha256":"@SHA256","sha256":"@SHA256"}]\n |  | 3 | a key that is there twice
 x | {"assets":[{"name":"alpha.txt","sha256":"@SHA256"}],"x":[{"name":"b","sha256":"@ZERO"}]}\n |  | 3 | JSON with an entry in x, where none is read
+x | {"files":[{"name":"alpha.txt","sha256":"@SHA256"}],"assets":{"name":"b","sha256":"@ZERO"}}\n |  | 3 | JSON with an entry in assets, where none is read
 x | [{"name":"alpha.txt","size":7,"sha256":"@SHA256"}]\n |  | 1 | (6 bytes instead of 7)
 x | {"name":"x" |  | 3 | x:1: the JSON is cut off: 
 repodata.json | {"packages":{"sub/b":{"name":"alpha.txt","sha256":"@SHA256"}}}\n |  | 1 | sub/b: FAILED\n
@@ -152,7 +152,8 @@ package-lock.json | {\n "name": "x"\n}\n |  | 3 | package-lock.json:1: not a lis
 x | foo==1.0 \\\n    --hash=sha256:@SHA256\n |  | 3 | pip install --require-hashes
 x | #mtree\na sha256=@SHA256\n |  | 3 | x:1: not a list that is read; mtree -f uses it
 x | <?xml version="1.0"?>\n |  | 3 | x:1: XML is not read\n
-x | Algorithm  Hash  Path\n |  | 3 | Export-Csv
+x | Algorithm  Hash  Path\n |  | 3 | ConvertTo-Json
+x | "Algorithm","Hash","Path"\n"SHA256","@UPPER","alpha.txt"\n |  | 3 | Import-Csv \| ConvertTo-Json
 x | golang.org/x/text v0.3.0 h1:g61tztE5qeGQ89tm6NTjjM9VPIm088od1l6aSorWRWg=\n |  | 3 | go mod verify
 Packages | Filename: alpha.txt\nSHA256: @SHA256\n\nFilename: b\n |  | 3 | b: FAILED (no digest)\n
 Release | Origin: x\n @SHA256 6 b\nSHA256:\n @SHA256 6 alpha.txt\n |  | 3 | a digest in Origin, which is not a field of digests

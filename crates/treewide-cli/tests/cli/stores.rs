@@ -110,7 +110,7 @@ $ M=hub/models--o--m; mkdir -p $M/refs $M/snapshots/c; put $M/blobs/00 x; ln -s 
 > hub | 3 | model.safetensors of models--o--m
 = hf-local-dir
 $ put hf-local-dir/config.json changed
-> hf-local-dir | 1 | ^hf-local-dir/config.json: FAILED (changed since the download)
+> hf-local-dir | 1 | ^hf-local-dir/config.json: FAILED
 $ rm hf-local-dir/config.json
 > hf-local-dir | 1 | hf-local-dir/config.json: MISSING
 = hf-local-dir

@@ -41,8 +41,6 @@ pub(super) enum Said {
 /// The knowledge of a list as a whole.
 #[derive(Debug, Default)]
 pub struct Learnt {
-    /// The algorithm that its name says, by which lines were read.
-    pub by_name: Option<Algorithm>,
     /// Whether it is signed.
     pub is_signed: bool,
 }
@@ -184,8 +182,7 @@ impl Source for Operands<'_> {
                 None => Ok(()),
             };
             let (path, list) = self.list.take()?;
-            let learnt =
-                Learnt { by_name: list.forms().by_name(), is_signed: list.forms().is_signed() };
+            let learnt = Learnt { is_signed: list.forms().is_signed() };
             return Some(note(Said::End(path, end.map(|()| learnt))));
         }
     }

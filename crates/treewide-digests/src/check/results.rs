@@ -6,7 +6,6 @@ use super::finding::{Counts, Finding, Status};
 use super::operands::{Learnt, Note, Ran, Said};
 use super::stores::StoreTally;
 use super::total::Total;
-use crate::algorithm::Algorithm;
 use crate::expected::Expected;
 use crate::store::{Object, Store};
 use std::collections::{HashMap, VecDeque};
@@ -62,16 +61,12 @@ impl ListEnd {
         })
     }
 
-    /// How the list was read.
-    pub fn remarks(&self) -> Vec<String> {
-        let Ok(learnt) = &self.end else { return Vec::new() };
-        let by_name = learnt.by_name.filter(|it| *it != Algorithm::BLAKE3);
-        let by_name = by_name.map(|algorithm| format!("{algorithm}, by the list's name"));
-        let signed = learnt.is_signed.then(|| {
-            let list = shown(&self.list);
-            format!("the list is signed; the signature was not checked (gpg --verify {list})")
-        });
-        by_name.into_iter().chain(signed).collect()
+    /// Says that the signature of a signed list was not checked.
+    pub fn remark(&self) -> Option<String> {
+        let list = shown(&self.list);
+        let signed =
+            || format!("the list is signed; the signature was not checked (gpg --verify {list})");
+        self.end.as_ref().ok().filter(|it| it.is_signed).map(|_| signed())
     }
 
     fn is_nothing(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Grammars with columns: of hashdeep, PowerShell, and wheels of Python.
+//! Grammars with columns: of hashdeep, and wheels of Python.
 
 use super::grammar::{Parts, Reader, Said, without_digest};
 use super::title::{Title, below};
@@ -54,41 +54,6 @@ impl Reader for Hashdeep {
 
     fn is_entry(&self, text: &[u8]) -> bool {
         self.taken(text).is_some()
-    }
-}
-
-/// `"SHA256","HEX","a"`, as `Get-FileHash | Export-Csv` of PowerShell writes it, also without quotes.
-#[derive(Debug, Default)]
-pub(crate) struct Csv {
-    has_header: bool,
-}
-
-impl Csv {
-    pub(crate) fn is_header(line: &[u8]) -> bool {
-        matches!(line.trim_ascii_end(), b"\"Algorithm\",\"Hash\",\"Path\"" | b"Algorithm,Hash,Path")
-    }
-}
-
-impl Reader for Csv {
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) -> Result<(), String> {
-        if !self.has_header {
-            self.has_header = Self::is_header(line);
-            let is_header = self.has_header || line.starts_with(b"#TYPE ") && !line.contains(&b'"');
-            return if is_header { Ok(()) } else { Err(String::new()) };
-        }
-        let line = str::from_utf8(line.trim_ascii_end()).map_err(|_| "not UTF-8")?;
-        let columns: Vec<_> = match line.strip_prefix('"') {
-            Some(quoted) => quoted.strip_suffix('"').ok_or("")?.splitn(3, "\",\"").collect(),
-            None => line.splitn(3, ',').collect(),
-        };
-        let [tag @ [_, ..], digits, name] =
-            columns.iter().map(|it| it.as_bytes()).collect::<Vec<_>>()[..]
-        else {
-            return Err(String::new());
-        };
-        let name = Some(unquoted(name).ok_or("")?);
-        said.push(Ok(Parts { tag: tag.into(), digits: digits.into(), name, ..Parts::default() }));
-        Ok(())
     }
 }
 

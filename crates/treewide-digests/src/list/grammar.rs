@@ -3,7 +3,7 @@
 //! A list is recognised once, by its name or its first line, and then read by one grammar to its last byte. A line that the grammar
 //! does not derive is an error: a list is never read in part.
 
-use super::columns::{Csv, Hashdeep, Record};
+use super::columns::{Hashdeep, Record};
 use super::deb822::Deb822;
 use super::json::{self, Json};
 use super::lines::{Bag, Bare, Gpg, Plain, Sfv, Tagged};
@@ -105,12 +105,6 @@ pub(crate) static GRAMMARS: &[Grammar] = &[
         b"##",
         |_, line| line.starts_with(b"%%%% HASHDEEP-"),
         |_| Box::<Hashdeep>::default(),
-    ),
-    grammar(
-        "\"Algorithm\",\"Hash\",\"Path\"",
-        b"",
-        |_, line| line.starts_with(b"#TYPE ") || Csv::is_header(line),
-        |_| Box::<Csv>::default(),
     ),
     grammar(
         "JSON",
@@ -226,8 +220,8 @@ pub(crate) fn advice(title: &Title, line: &[u8]) -> Option<String> {
         _ if line.starts_with(b"#mtree") => {
             "not a list that is read; mtree -f uses it, or pacman -Qkk".into()
         }
-        _ if line.starts_with(b"Algorithm ") => {
-            "a table of PowerShell is not read; use Get-FileHash | Export-Csv".into()
+        _ if line.starts_with(b"Algorithm ") || has(b"Algorithm\",\"Hash") || line.starts_with(b"#TYPE ") => {
+            "a table of PowerShell is not read; use Get-FileHash | ConvertTo-Json, or Import-Csv | ConvertTo-Json".into()
         }
         _ if line.starts_with(b"untrusted comment: ") => {
             "signed by signify or minisign: check it with that program, and pipe its text here"

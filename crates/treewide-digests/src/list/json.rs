@@ -83,11 +83,12 @@ impl Json {
                 [named("packages"), named("packages.conda")].into_iter().flatten().flatten();
             return all.try_for_each(|(name, it)| entry(Some(&below(name)), it, said));
         }
-        let rest = |key: &String| !NAMES.contains(&&key[..]) && !ARRAYS.contains(&&key[..]);
-        ignored(object, rest)?;
-        let arrays: Vec<_> = ARRAYS.iter().filter_map(|it| object.get(*it)?.as_array()).collect();
-        match arrays[..] {
-            [entries] => entries.iter().try_for_each(|it| entry(None, it, said)),
+        let place = |key: &&'static str| Some((*key, object.get(*key)?.as_array()?));
+        match ARRAYS.iter().filter_map(place).collect::<Vec<_>>()[..] {
+            [(key, entries)] => {
+                ignored(object, |it| it != key)?;
+                entries.iter().try_for_each(|it| entry(None, it, said))
+            }
             [] if NAMES.iter().any(|it| object.contains_key(*it)) => {
                 entry(None, &object.clone().into(), said)
             }

@@ -12,7 +12,6 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use treewide_files::name::shown;
 use treewide_files::walk::Found;
 use treewide_files::{Error, ErrorKind, Kind};
@@ -221,10 +220,7 @@ pub(super) fn folder(root: PathBuf) -> impl Iterator<Item = Object> {
             Err(error) => return Some(Object::Unreadable(error)),
         };
         let metadata = String::from_utf8_lossy(&metadata);
-        let mut lines = metadata.lines().skip(1);
-        let etag = lines.next().unwrap_or_default();
-        let downloaded = lines.next().and_then(|it| it.parse::<f64>().ok());
-        let Some(mut about) = self::etag(etag) else {
+        let Some(about) = metadata.lines().nth(1).and_then(etag) else {
             return Some(Object::Unverified(file, "no digest in its metadata".into()));
         };
         let base = match &base {
@@ -241,16 +237,6 @@ pub(super) fn folder(root: PathBuf) -> impl Iterator<Item = Object> {
             Some(wrong) => return Some(wrong),
             None => {}
         }
-        let is_newer = downloaded.is_some_and(|at| is_newer(&file, at));
-        about.remark = is_newer.then(|| "changed since the download".into());
         Some(task(file, Kind::Regular, about))
     })
-}
-
-/// Whether a file was written to more than a second after this time.
-fn is_newer(file: &Path, downloaded: f64) -> bool {
-    let at = Duration::try_from_secs_f64(downloaded + 1.0).ok();
-    let at = at.and_then(|it| UNIX_EPOCH.checked_add(it));
-    let changed: Option<SystemTime> = file.metadata().and_then(|it| it.modified()).ok();
-    changed.zip(at).is_some_and(|(changed, at)| changed > at)
 }
