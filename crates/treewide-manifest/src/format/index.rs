@@ -91,7 +91,7 @@ pub struct Trailer {
 /// The text before the digits of [`Trailer::check`].
 const CHECK: &str = ",\"check\":\"";
 
-/// A path below a root.
+/// A path, as lines of the index have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     /// Its path; U+FFFD stands for bytes that are not UTF-8.

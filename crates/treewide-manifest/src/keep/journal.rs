@@ -1,8 +1,8 @@
 //! Journal of the files that a run has read, so that the next run need not read them again if this one is killed.
 //!
 //! ```text
-//! {"treewide":"journal 1","root":"/home/me/photos"}                       a part begins: one for each run
-//! {"path":"a.txt","bytes":12,"digest":"..","mtime":..,"ctime":..,...}     files that were read, in order
+//! {"treewide":"journal 1","root":{"path":"/home/me/photos"}}              a part begins: one for each run
+//! {"path":"a.txt","type":"file","digest":"..","bytes":12,"mtime":..,...}  files that were read, in order
 //! {"check":".."}                                                          the hash of all bytes before this line
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! A thread of its own writes, so that no one waits for the disk. It begins after a second: most runs are over by then, and leave nothing.
 
 use crate::error::Error;
-use crate::format::index;
+use crate::format::index::{self, Mount};
 use crate::format::record::{FileRecord, Record, What};
 use crate::format::regular;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use treewide::Hasher;
-use treewide_files::digest::hex;
 use treewide_files::list::read_line;
 use writer::{Place, Writer};
 
@@ -60,21 +59,12 @@ pub fn is_in_use(list: &Path) -> bool {
 #[derive(Serialize, Deserialize)]
 struct Header {
     treewide: String,
-    root: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    root_hex: Option<String>,
+    root: Mount,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Check {
     check: String,
-}
-
-/// Text, and all bytes in hex if it is not UTF-8.
-fn text(bytes: &[u8]) -> (String, Option<String>) {
-    let shown = String::from_utf8_lossy(bytes).into_owned();
-    let is_whole = shown.as_bytes() == bytes;
-    (shown, (!is_whole).then(|| hex(bytes)))
 }
 
 /// The journal of a run: it writes what was read, and has what runs before it have read.
@@ -103,8 +93,8 @@ impl Journal {
     ) -> Result<(Self, Found), Error> {
         let path = journal_path(list);
         let root = fs::canonicalize(root).map_err(|error| Error::read(root, error))?;
-        let (text, root_hex) = text(root.as_os_str().as_encoded_bytes());
-        let header = Header { treewide: VERSION.into(), root: text, root_hex };
+        let root = Mount::new(root.as_os_str().as_encoded_bytes());
+        let header = Header { treewide: VERSION.into(), root };
         let mut journal = Self { path, writer: None, is_ours: false, _held: None };
         let opened = match fs::symlink_metadata(&journal.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -288,9 +278,9 @@ impl Header {
             return Err(format!("is a {:?}, and this program reads {VERSION:?}", version.treewide));
         }
         let header: Self = serde_json::from_slice(line).map_err(damaged)?;
-        match (&header.root, &header.root_hex) == (&self.root, &self.root_hex) {
+        match header.root == self.root {
             true => Ok(()),
-            false => Err(format!("a part of it is of the directory {}", header.root)),
+            false => Err(format!("a part of it is of the directory {}", header.root.path)),
         }
     }
 }

@@ -251,6 +251,7 @@ impl Past {
             None
         };
         if has_section {
+            self.note = self.note.take().or(self.len.is_none().then(|| NEW.into()));
             let header = Header {
                 treewide: VERSION.into(),
                 run: run.into(),
@@ -353,11 +354,6 @@ impl Past {
         self.damage.as_ref().map(|it| format!("{it}{way}"))
     }
 
-    /// Whether this run makes it.
-    pub(crate) fn is_new(&self) -> bool {
-        self.len.is_none() && !matches!(self.writes, Writes::Nothing)
-    }
-
     /// Lets all of it appear. On an error, the past is as it was.
     pub(crate) fn appear(self, list: &Path) -> Result<(), Error> {
         match self.writes {
@@ -412,6 +408,7 @@ pub fn past_totals(manifest: &Manifest) -> Result<Option<PastTotals>, Error> {
 }
 
 const MISSING: &str = "is missing, and may have been left behind when the manifest was moved or copied; a new past begins";
+const NEW: &str = "keeps the records of files that are gone or changed: publish the list and its index without it";
 const OLDER: &str = "the manifest was made by a program that knows no past, or anew; states before that are not shown";
 
 fn has_other_names(path: &Path) -> bool {

@@ -432,8 +432,6 @@ pub struct Report {
     pub past_damage: Option<String>,
     /// Remark on the past that is not an error.
     pub past_note: Option<String>,
-    /// This run was the first to drop or replace a record.
-    pub past_is_new: bool,
     /// Why a [journal](crate::keep::journal) that is there was not used.
     pub unused_journal: Option<String>,
     /// Damage of the index, so that links, modes, names that are not UTF-8 and keys could not be used.

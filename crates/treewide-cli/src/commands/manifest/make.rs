@@ -279,10 +279,6 @@ impl WithArgs {
         if let Some(note) = report.past_note.as_ref().filter(|_| !quiet) {
             console.about(&past, note);
         }
-        if report.past_is_new && !quiet {
-            let text = "keeps the records of files that are gone or changed: publish the list and its index without it";
-            console.about(&past, text);
-        }
         let bytes = |it: &Path| it.metadata().map_or(0, |it| it.len());
         let (has, pair) = (bytes(&past), bytes(path) + bytes(&treewide_manifest::index_path(path)));
         if !quiet && has > (4 * pair).max(LONG) {

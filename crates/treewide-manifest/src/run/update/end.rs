@@ -53,11 +53,9 @@ impl Run<'_> {
         if let Some(past) = self.draft.past() {
             report.past_damage = past.said();
             report.past_note.clone_from(&past.note);
-            report.past_is_new = past.is_new();
         }
         if compared.as_ref().is_some_and(|it| !it.is_success()) {
             self.draft.withhold("is not written, as files are not as they are listed");
-            return Ok((judge.finish(), totals, self.draft, compared));
         }
         Ok((judge.finish(), totals, self.draft, compared))
     }
