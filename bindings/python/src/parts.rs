@@ -282,12 +282,6 @@ impl Parts {
         self.locked(py, |parts| parts.unchecked()).into_iter().map(ends).collect()
     }
 
-    #[doc = stub!("Parts.forget")]
-    #[pyo3(signature = (start, stop, /))]
-    fn forget(&self, py: Python<'_>, start: u64, stop: u64) {
-        self.locked(py, |parts| parts.forget(start..stop));
-    }
-
     #[doc = stub!("Parts.compact")]
     fn compact(&self, py: Python<'_>) {
         self.locked(py, |parts| parts.compact());

@@ -1202,9 +1202,6 @@ class Parts:
     def unchecked(self) -> list[tuple[int, int]]:
         """Return the ranges that are there twice, with other cuts, and could not be compared yet."""
 
-    def forget(self, start: int, stop: int, /) -> None:
-        """Forget each part that touches the range. It is missing then."""
-
     def compact(self) -> None:
         """Merge neighbours into larger parts, so that fewer are kept and sent."""
 
