@@ -2,7 +2,6 @@
 
 use crate::commands::check::{self, CheckArgs};
 use crate::commands::docs;
-use crate::commands::docs::Page;
 use crate::commands::dupes::{self, DupesArgs};
 use crate::commands::explain::{self, ExplainArgs};
 use crate::commands::help::Notes;
@@ -49,7 +48,7 @@ shell; as process 1 of a container, with exit status 128 + N).",
 /// One screen of 24 rows with the prompt below it: the commands, how to begin, and where the rest is.
 const SCREEN: &str = "\
 Hash files with BLAKE3, and find what changed, moved or rotted
-{usage-heading} {usage}   FILE... alone is `sum FILE...`.
+{usage-heading} {usage}   FILE... alone prints digests.
 {subcommands}
 
   treewide *.iso >SUMS      later: treewide check SUMS
@@ -132,26 +131,31 @@ impl Command {
     }
 }
 
+/// The text below the options of each command.
+const PAGES: &[(&str, Notes)] = &[
+    ("sum", sum::NOTES),
+    ("check", check::NOTES),
+    ("snapshot", make::SNAPSHOT),
+    ("verify", compare::VERIFY),
+    ("update", make::UPDATE),
+    ("scrub", make::SCRUB),
+    ("diff", compare::DIFF),
+    ("dupes", dupes::NOTES),
+    ("missing", missing::NOTES),
+    ("manifest", show::MANIFEST),
+    ("history", history::HISTORY),
+    ("tensors", tensors::NOTES),
+    ("explain", explain::NOTES),
+    ("completions", docs::COMPLETIONS),
+    ("man", docs::MAN),
+];
+
 /// The text below the options of a command, or of the program as a whole.
-fn notes(page: Option<Page>, part: Option<&str>) -> Notes {
-    match page {
-        None => NOTES,
-        Some(Page::Sum) => sum::NOTES,
-        Some(Page::Check) => check::NOTES,
-        Some(Page::Snapshot) => make::SNAPSHOT,
-        Some(Page::Verify) => compare::VERIFY,
-        Some(Page::Update) => make::UPDATE,
-        Some(Page::Scrub) => make::SCRUB,
-        Some(Page::Diff) => compare::DIFF,
-        Some(Page::Dupes) => dupes::NOTES,
-        Some(Page::Missing) => missing::NOTES,
-        Some(Page::Manifest) => show::MANIFEST,
-        Some(Page::History) => history::HISTORY,
-        Some(Page::Outboard) => outboard::notes(part),
-        Some(Page::Tensors) => tensors::NOTES,
-        Some(Page::Explain) => explain::NOTES,
-        Some(Page::Completions) => docs::COMPLETIONS,
-        Some(Page::Man) => docs::MAN,
+fn notes(command: &[String]) -> Notes {
+    match command {
+        [first, part @ ..] if first == "outboard" => outboard::notes(part),
+        [first, ..] => PAGES.iter().find(|it| it.0 == first).map_or(NOTES, |it| it.1),
+        [] => NOTES,
     }
 }
 
@@ -306,6 +310,9 @@ mod tests {
     fn definitions_are_consistent() {
         Treewide::command().debug_assert();
         B3sum::command().debug_assert();
+        for (name, _) in PAGES {
+            assert!(Treewide::command().find_subcommand(name).is_some(), "{name}");
+        }
         for (meant, words) in MEANT.iter().filter(|(meant, _)| !meant.starts_with('-')) {
             let first = meant.split(' ').next().expect("a word");
             assert!(Treewide::command().find_subcommand(first).is_some(), "{meant}");

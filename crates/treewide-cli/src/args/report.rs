@@ -21,9 +21,9 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     json: bool,
 
-    /// Print no notes, no progress, and nothing that is as it should be
+    /// Print problems only
     ///
-    /// Results that were asked for, such as digests, are printed. Counts are, if something is wrong.
+    /// No notes, no progress, and nothing that is as it should be. Results that were asked for, such as digests, are printed. Counts are, if something is wrong.
     #[arg(short, long)]
     quiet: bool,
 
@@ -45,9 +45,9 @@ pub(crate) struct ProgressArgs {
     ///
     /// This is the default if standard error is a terminal. If it is not, a line is written every
     /// five seconds, with the file at hand, and one at the end. On a terminal that cannot move its cursor (TERM is unset, empty or
-    /// dumb), a line is written every five seconds. The total and the time left are shown for up to 1,000
-    /// files that are named, for lists of up to 64 KiB, and for directories with a manifest (as many as that has); for others,
-    /// only those of the file at hand.
+    /// dumb), a line is written every five seconds. The total and the time left are shown when the files
+    /// are counted. They are counted during the run: `counting` is shown until then. What `update`, `dupes` and `missing` have to read is not known
+    /// before.
     #[arg(long, overrides_with = "no_progress", hide_short_help = true)]
     progress: bool,
 

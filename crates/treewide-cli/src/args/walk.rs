@@ -1,10 +1,11 @@
 //! The flags that say which files below a directory are hashed.
 
+use crate::args::cover::CoverArgs;
 use clap::Args;
-use std::path::Path;
-use treewide_files::walk::Walk;
+use std::path::{Path, PathBuf};
+use treewide_manifest::Rules;
 
-#[derive(Args, Clone)]
+#[derive(Args)]
 #[command(next_help_heading = "Directories")]
 pub(crate) struct WalkArgs {
     /// Hash the files below each FILE that is a directory; without FILE, below `.`
@@ -23,11 +24,8 @@ pub(crate) struct WalkArgs {
     #[arg(long, requires = "recursive")]
     follow: bool,
 
-    /// Leave out files and directories whose name begins with a dot
-    ///
-    /// What is named as FILE is hashed in any case.
-    #[arg(long, requires = "recursive")]
-    no_hidden: bool,
+    #[command(flatten)]
+    cover: CoverArgs,
 }
 
 impl WalkArgs {
@@ -40,8 +38,13 @@ impl WalkArgs {
         self.recursive && operand.is_dir()
     }
 
-    /// The walk of everything below `root`.
-    pub(crate) fn walk(&self, root: &Path) -> Walk {
-        Walk::new(root).follow_links(self.follow).hidden(!self.no_hidden)
+    /// The files that rules are read from.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        self.cover.files()
+    }
+
+    /// What is covered below such a directory.
+    pub(crate) fn rules(&self) -> anyhow::Result<Rules> {
+        Ok(Rules { follow: self.follow, ..self.cover.rules()? })
     }
 }

@@ -8,7 +8,6 @@ mod operands;
 pub(super) mod row;
 
 use self::hint::Clues;
-use self::operands::{Counted, total_len};
 use crate::args::algorithm;
 use crate::args::input::Input;
 use crate::args::mode::ModeArgs;
@@ -17,6 +16,7 @@ use crate::args::read::ReadArgs;
 use crate::args::report::ReportArgs;
 use crate::commands::comparing::{self, EXIT};
 use crate::commands::help::Notes;
+use crate::commands::manifest::root;
 use crate::shell::console::Console;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::Prints;
@@ -25,7 +25,7 @@ use crate::shell::sheet::{Sheet, Summary};
 use crate::shell::stdin::{Stdin, is_stdin};
 use crate::shell::tone::Tone;
 use crate::shell::usage::wrong_value;
-use crate::shell::wording::count;
+use crate::shell::wording::{count, quoted};
 use anyhow::bail;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -181,9 +181,10 @@ impl CheckArgs {
         let input = Input::new(&self.read, &self.mode, &progress)?;
         paths.iter().for_each(|list| say_if_cut(&sheet.console, list));
         let (named, check, first) = (paths.clone(), self.how(), paths[0].clone());
-        progress.show(move || total_len(&named, check.reading));
+        progress.show();
+        progress.count(move || operands::listed(named, check.reading));
         let open = || Ok(Lines::new(input.stdin.claim("a list")?, true)?);
-        let operands = Counted(Operands::new(check, paths).stdin(open), &progress);
+        let operands = Operands::new(check, paths).stdin(open);
         let (malformed, hidden, clues) = (0, 0, Clues::default());
         let mut report =
             Report { args: self, sheet, stdin: &input.stdin, malformed, hidden, clues };
@@ -204,15 +205,10 @@ impl CheckArgs {
         let more = |object: &mut Object| {
             object.raw("differs", total.differs()).raw("certain", total.is_certain());
         };
-        let summary = Summary { path: &first, outcome, text, counts, evidence: None, more: &more };
         if self.status {
             return sheet.finish().map(|()| outcome);
         }
-        sheet.close(&summary)?;
-        let is_fine = total.is_good();
-        if total.has_lists() && !(self.report.quiet() && is_fine) {
-            sheet.console.say(&summary.text);
-        }
+        sheet.end(&Summary { more: &more, ..Summary::new(&first, outcome, text, counts) })?;
         if total.is_nothing_known() {
             sheet.console.say("nothing was verified: no object can be checked");
         }
@@ -361,7 +357,11 @@ impl Report<'_> {
         if let Some(cause) = finding.cause.as_mut().filter(|_| is_searched)
             && !finding.path.join(".git").exists()
         {
-            *cause += "; `treewide sum -r` makes a list of it";
+            let name = quoted(&shown(&finding.path));
+            *cause += &match root::near(&finding.path).is_ok_and(|it| it.exists()) {
+                true => format!("; it has a manifest: treewide verify {name}"),
+                false => "; `treewide sum -r` makes a list of it".into(),
+            };
             *cause += if self.args.recursive { "" } else { ", and -r looks for stores below it" };
         }
         self.sheet.console.about(&finding.path, finding.cause.as_deref().unwrap_or_default());

@@ -1,5 +1,6 @@
 //! Parts that `treewide dupes` and `treewide missing` share: operands, flags, and the words about them at the end.
 
+use crate::args::cover::CoverArgs;
 use crate::args::output::OutputArgs;
 use crate::args::read::ReadArgs;
 use crate::args::report::ReportArgs;
@@ -13,7 +14,8 @@ use clap::Args;
 use indicatif::HumanBytes;
 use std::path::{Path, PathBuf};
 use treewide_files::Options;
-use treewide_files::name::shown;
+use treewide_files::name::{shown, shown_text};
+use treewide_manifest::Rules;
 use treewide_manifest::found::Root;
 use treewide_manifest::machine::Places;
 
@@ -37,6 +39,9 @@ pub(crate) struct ContentsArgs {
     null: bool,
 
     #[command(flatten)]
+    cover: CoverArgs,
+
+    #[command(flatten)]
     report: ReportArgs,
 
     #[command(flatten)]
@@ -49,6 +54,23 @@ pub(crate) struct ContentsArgs {
 impl ContentsArgs {
     pub(crate) fn quick(&self) -> bool {
         self.quick
+    }
+
+    /// What of directories is looked at.
+    pub(crate) fn rules(&self) -> anyhow::Result<Rules> {
+        self.cover.rules()
+    }
+
+    /// Such as `; left out: *.tmp, names that begin with a dot`.
+    pub(crate) fn left_out(&self) -> anyhow::Result<String> {
+        let Rules { exclude, hidden, .. } = self.rules()?;
+        let hidden = (!hidden).then(|| "names that begin with a dot".to_owned());
+        let parts: Vec<_> = exclude.iter().map(|it| shown_text(it)).chain(hidden).collect();
+        Ok(if parts.is_empty() {
+            String::new()
+        } else {
+            format!("; left out: {}", parts.join(", "))
+        })
     }
 
     pub(crate) fn null(&self) -> bool {
@@ -72,13 +94,14 @@ impl ContentsArgs {
         });
         let folders: Vec<_> = folders.collect();
         outputs().try_for_each(|it| spare_below(it, &folders))?;
-        let lists: Vec<_> = operands.iter().filter(|it| !it.is_dir()).cloned().collect();
+        let lists = operands.iter().filter(|it| !it.is_dir()).chain(self.cover.files());
+        let lists: Vec<_> = lists.cloned().collect();
         let mut sheet = self.report.begin(program, &self.output, &lists, Prints::Always)?;
         sheet.with_page(page, &self.output, &lists)?;
         if self.null {
             sheet.as_paths();
         }
-        sheet.progress.show(|| None);
+        sheet.progress.show();
         let options = self.read.plain_options(sheet.progress.hears());
         Ok((sheet, options))
     }

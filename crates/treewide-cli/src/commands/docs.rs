@@ -5,9 +5,8 @@ use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use crate::shell::program::Program;
 use anyhow::Context;
-use clap::builder::PossibleValue;
 use clap::error::ErrorKind;
-use clap::{Args, Command, ValueEnum};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 pub(crate) const COMPLETIONS: Notes = Notes::new(&[
@@ -76,31 +75,9 @@ fi
 #[derive(Args)]
 #[command(after_help = MAN.short(), after_long_help = MAN.long())]
 pub(crate) struct ManArgs {
-    /// The command that the page is about; without it, the program as a whole
-    command: Option<Page>,
-
-    /// One of the commands that `manifest` and `outboard` have
-    part: Option<String>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Page {
-    Sum,
-    Check,
-    Snapshot,
-    Verify,
-    Update,
-    Scrub,
-    Diff,
-    Dupes,
-    Missing,
-    Manifest,
-    History,
-    Outboard,
-    Tensors,
-    Explain,
-    Completions,
-    Man,
+    /// The command that the page is about, such as `outboard verify`; without it, the program as a whole
+    #[arg(num_args = 0..=2)]
+    command: Vec<String>,
 }
 
 impl ManArgs {
@@ -108,7 +85,7 @@ impl ManArgs {
     pub(crate) fn run(
         &self,
         root: Command,
-        notes: impl Fn(Option<Page>, Option<&str>) -> Notes,
+        notes: impl Fn(&[String]) -> Notes,
     ) -> anyhow::Result<Outcome> {
         // `treewide help` has no page.
         let mut root = root
@@ -117,12 +94,10 @@ impl ManArgs {
         // Each command then knows that it is `treewide sum`, and its page that it is `treewide-sum`.
         root.build();
         let mut page = root;
-        let page_of = self.command.and_then(|page| page.to_possible_value());
-        for name in page_of.iter().map(PossibleValue::get_name).chain(self.part.as_deref()) {
+        for name in &self.command {
             page = command_of(&page, name)?.clone();
         }
-        let notes = notes(self.command, self.part.as_deref());
-        let text = render(page, &notes).context("cannot render the man page")?;
+        let text = render(page, &notes(&self.command)).context("cannot render the man page")?;
         output::print(&text)?;
         Ok(Outcome::Success)
     }

@@ -101,9 +101,10 @@ impl DupesArgs {
         let (mut sheet, options) = self.contents.begin(program, &self.operands, page)?;
         let dupes = Dupes::new().empty(self.empty).ignore_names(self.ignore_names);
         let dupes = dupes.similar(self.similar.unwrap_or(0)).quick(self.contents.quick());
+        let dupes = dupes.rules(self.contents.rules()?);
         let mut found = dupes.folders(!self.fclones).run(&self.operands, &options)?;
         let outcome = contents::unreadable(&sheet, found.unreadable());
-        let (text, counts) = (summary(&found), counts(&found));
+        let (text, counts) = (summary(&found) + &self.contents.left_out()?, counts(&found));
         if self.fclones {
             fclones::write(found, begun, sheet.output())?;
         } else {
@@ -111,8 +112,7 @@ impl DupesArgs {
                 self.group(&mut sheet, &found, &group?)?;
             }
         }
-        let (path, evidence) = (&self.operands[0], None);
-        sheet.end(&Summary { path, outcome, text, counts, evidence, more: &|_| {} })
+        sheet.end(&Summary::new(&self.operands[0], outcome, text, counts))
     }
 
     fn group(&self, sheet: &mut Sheet, found: &Found, group: &Group) -> anyhow::Result<()> {
@@ -153,15 +153,19 @@ impl DupesArgs {
 fn summary(found: &Found) -> String {
     let totals = found.totals();
     let mut text = format!(
-        "{} and {}: {} could go, {}",
+        "{} and {}: {} ({}",
         count(totals.files, "group") + " of files",
         count(totals.folders, "group") + " of folders",
-        count(totals.redundant, "file"),
+        match totals.redundant {
+            1 => "1 file is a spare copy".into(),
+            files => format!("{files} files are spare copies"),
+        },
         HumanBytes(totals.reclaimable)
     );
     if totals.unknown > 0 {
         text += &format!(" and {} of unknown size", count(totals.unknown, "group"));
     }
+    text.push(')');
     if totals.similar > 0 {
         text += &format!("; {}", count(totals.similar, "pair") + " of similar folders");
     }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 type Row = (&'static str, &'static str);
 
 /// The notes on one command.
+#[derive(Clone, Copy)]
 pub(crate) struct Notes {
     pub(crate) examples: &'static [Row],
     pub(crate) exit: &'static [Row],

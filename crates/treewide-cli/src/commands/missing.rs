@@ -66,6 +66,7 @@ impl MissingArgs {
         let operands: Vec<_> = [&self.first].into_iter().chain(&self.others).cloned().collect();
         let (mut sheet, options) = self.contents.begin(program, &operands, None)?;
         let missing = Missing::new().names(self.names).quick(self.contents.quick());
+        let missing = missing.rules(self.contents.rules()?);
         let mut found = missing.run(&self.first, &self.others, &options)?;
         let unreadable = contents::unreadable(&sheet, found.unreadable());
         while let Some(lost) = found.next() {
@@ -88,10 +89,10 @@ impl MissingArgs {
             Outcome::Success => Outcome::of(found.totals().missing),
             unreadable => unreadable,
         };
-        let (text, counts) = (verdict(&found), counts(&found));
         let evidence = weakest(&found).map(Evidence::word);
-        let path = &self.first;
-        sheet.end(&Summary { path, outcome, text, counts, evidence, more: &|_| {} })
+        let text = verdict(&found) + &self.contents.left_out()?;
+        let summary = Summary::new(&self.first, outcome, text, counts(&found));
+        sheet.end(&Summary { evidence, ..summary })
     }
 }
 

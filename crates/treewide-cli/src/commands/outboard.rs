@@ -2,6 +2,7 @@
 //!
 //! The library `treewide::outboard` decides everything; here are names, words, lines and exit codes.
 
+mod compared;
 mod create;
 mod failure;
 mod files;
@@ -60,8 +61,8 @@ enum Command {
 }
 
 /// The text below the options of one of its commands, or of `outboard` as a whole.
-pub(crate) fn notes(part: Option<&str>) -> Notes {
-    match part {
+pub(crate) fn notes(part: &[String]) -> Notes {
+    match part.first().map(String::as_str) {
         Some("create") => create::CREATE,
         Some("verify") => verify::VERIFY,
         Some("repair") => repair::REPAIR,

@@ -3,6 +3,7 @@
 mod check;
 
 use crate::args::algorithm;
+use crate::args::cover;
 use crate::args::device::DeviceArgs;
 use crate::args::input::{Input, task};
 use crate::args::mode::ModeArgs;
@@ -15,7 +16,6 @@ use crate::shell::again::Again;
 use crate::shell::outcome::Outcome;
 use crate::shell::output::{Prints, Written, WrittenAs, spare_below};
 use crate::shell::program::Program;
-use crate::shell::progress::Progress;
 use crate::shell::sheet::Sheet;
 use crate::shell::stdin::is_stdin;
 use crate::shell::terminal::Form;
@@ -32,9 +32,7 @@ use treewide_files::list::{self, json};
 use treewide_files::name::{Listed, shown};
 use treewide_files::walk::{self, Found};
 use treewide_files::{Error, ErrorKind, Event, Hashed, Item, Kind, Other, Source, Task};
-
-/// The most files that are looked at to know how many bytes there will be.
-const LOOKED_AT: usize = 1000;
+use treewide_manifest::Rules;
 
 const OUTPUT_IS_HERE: &str = "this is where the output goes";
 
@@ -68,6 +66,7 @@ pub(crate) const NOTES: Notes = Notes {
 /// status is 1.
 #[derive(Args)]
 #[command(after_help = NOTES.short(), after_long_help = NOTES.long())]
+#[command(mut_group("CoverArgs", |group| group.requires("recursive")))]
 pub(crate) struct SumArgs {
     /// Files to hash; with --check, lists to check
     ///
@@ -165,7 +164,9 @@ impl SumArgs {
         if let (true, Some(file)) = (self.walk.recursive(), self.output.file()) {
             spare_below(file, &operands)?;
         }
-        let mut sheet = self.report.begin_from(program, &self.output, (&operands, &[]), prints)?;
+        let rules = self.walk.rules()?;
+        let inputs: Vec<_> = operands.iter().chain(self.walk.files()).cloned().collect();
+        let mut sheet = self.report.begin_from(program, &self.output, (&inputs, &[]), prints)?;
         let progress = Rc::clone(&sheet.progress);
         let mut input = Input::new(&self.read, &self.mode, &progress)?.mapping(!self.no_mmap);
         // Devices find BLAKE3 digests alone.
@@ -176,9 +177,19 @@ impl SumArgs {
         if self.raw && operands.iter().any(|path| written.is_standard_output(path)) {
             bail!("{}: {OUTPUT_IS_HERE}", shown(&operands[0]));
         }
-        let are_few = operands.len() <= LOOKED_AT && !self.check;
-        let named = are_few.then(|| operands.clone());
-        progress.show(move || total_len(&named?));
+        progress.show();
+        if !self.check {
+            let (named, rules, recursive) =
+                (operands.clone(), rules.clone(), self.walk.recursive());
+            progress.count(move || {
+                named.into_iter().flat_map(move |it| -> Box<dyn Iterator<Item = PathBuf>> {
+                    match recursive && it.is_dir() {
+                        true => Box::new(rules.walk(&it).into_iter().flat_map(cover::files)),
+                        false => Box::new(std::iter::once(it)),
+                    }
+                })
+            });
+        }
         let failures = if self.check {
             check::run(&input, &mut sheet, operands, self.seek, quiet)?
         } else {
@@ -189,7 +200,7 @@ impl SumArgs {
                 algorithm: self.algorithm,
                 written,
                 operands: operands.into_iter(),
-                progress: &progress,
+                rules,
                 walk: None,
             };
             let mut report = Report { args: self, sheet: &mut sheet, tally: Tally::default() };
@@ -236,7 +247,7 @@ struct Operands<'a> {
     algorithm: Option<Algorithm>,
     written: Written,
     operands: std::vec::IntoIter<PathBuf>,
-    progress: &'a Progress,
+    rules: Rules,
     /// The walk that is under way.
     walk: Option<walk::IntoIter>,
 }
@@ -275,30 +286,22 @@ impl Source for Operands<'_> {
             if let Some(walk) = &mut self.walk {
                 match walk.next() {
                     Some(found) => match self.found(found) {
-                        Some(item) => {
-                            if matches!(item, Item::File(_)) {
-                                self.progress.found();
-                            }
-                            return Some(item);
-                        }
+                        Some(item) => return Some(item),
                         None => continue,
                     },
                     None => self.walk = None,
                 }
             }
-            let Some(operand) = self.operands.next() else {
-                self.progress.has_found_all();
-                return None;
-            };
+            let operand = self.operands.next()?;
             if !self.walk_args.covers(&operand) {
                 // The shell has emptied it. (b3sum hashes it all the same.)
                 if !self.program.speaks_as_b3sum() && self.written.is_standard_output(&operand) {
                     return Some(Item::Note(Note::Skipped(operand, OUTPUT_IS_HERE)));
                 }
-                self.progress.found();
                 return Some(Item::File(task(operand, self.extent, self.wanted())));
             }
-            self.walk = Some(self.walk_args.walk(&operand).into_iter());
+            let walk = self.rules.walk(&operand).expect("globs that were parsed before");
+            self.walk = Some(walk.into_iter());
         }
     }
 
@@ -441,23 +444,11 @@ fn with_advice(path: &Path, error: &ErrorKind) -> String {
         Some(io::ErrorKind::IsADirectory) if is_stdin(path) => {
             format!("{error}; to hash the files in it, name it with -r")
         }
+        Some(io::ErrorKind::NotFound) if path.to_str().is_some_and(|it| it.contains("://")) => {
+            let bucket = shown(path);
+            format!("{error}; for a bucket: python -m treewide scale sum -r {bucket}")
+        }
         Some(io::ErrorKind::IsADirectory) => format!("{error}; -r hashes the files in it"),
         _ => error.to_string(),
     }
-}
-
-/// How many bytes there are to hash, as far as file lengths say. `None` if there is something else than files.
-fn total_len(operands: &[PathBuf]) -> Option<u64> {
-    let mut total = 0;
-    for operand in operands {
-        if is_stdin(operand) {
-            return None;
-        }
-        match operand.metadata() {
-            Ok(metadata) if metadata.is_file() => total += metadata.len(),
-            Ok(_) => return None,
-            Err(_) => {}
-        }
-    }
-    Some(total)
 }

@@ -129,7 +129,8 @@ impl TensorsArgs {
         let progress = Rc::clone(&sheet.progress);
         let unread: Vec<_> = sides.clone().flat_map(Model::not_read).map(|it| shown(it)).collect();
         let total = sides.map(Model::bytes).sum();
-        progress.show(move || Some(total));
+        progress.expects_bytes(Some(total));
+        progress.show();
         let team = self.threads.team()?;
         let bytes = old.bytes();
         let is = self.digests(&old, &self.old, &team, &progress)?;
@@ -149,20 +150,14 @@ impl TensorsArgs {
             let more = |object: &mut Object| {
                 object.string("fingerprint", &found.to_hex()).strings("not_read", &unread);
             };
-            let (path, outcome) = (&*self.old, Outcome::Success);
             let counts = vec![("tensors", tensors)];
-            sheet.close(&Summary {
-                path,
-                outcome,
-                text: text.clone(),
-                counts,
-                evidence: None,
-                more: &more,
-            })?;
+            let summary = Summary::new(&self.old, Outcome::Success, text, counts);
+            let summary = Summary { more: &more, ..summary };
+            sheet.close(&summary)?;
             if (stderr().is_terminal() || !unread.is_empty()) && !self.report.quiet() {
-                sheet.console.say(&text);
+                sheet.console.say(&summary.text);
             }
-            return Ok(outcome);
+            return Ok(summary.outcome);
         };
         let now = self.digests(&new, path, &team, &progress)?;
         let compared = compare(&is, &now);
@@ -176,24 +171,20 @@ impl TensorsArgs {
         let more = |object: &mut Object| {
             object.raw("differs", !compared.is_same()).strings("not_read", &unread);
         };
-        let summary =
-            Summary { path: &self.old, outcome, text, counts, evidence: None, more: &more };
-        sheet.close(&summary)?;
-        if !self.report.quiet() {
-            sheet.console.say(&summary.text);
-            if let [first, others @ ..] = &*compared.prefixes {
-                let (short, long) = if compared.new_has_prefixes { ("A", "B") } else { ("B", "A") };
-                let (mut names, mut flags) =
-                    (shown_text(first), format!("--strip {}", shown_text(first)));
-                for it in others {
-                    names += &format!(" and {}", shown_text(it));
-                    flags += &format!(" --strip {}", shown_text(it));
-                }
-                let it = if others.is_empty() { "it" } else { "them" };
-                sheet.console.say(&format!(
-                    "{long} has the names of {short} behind {names}; {flags} leaves {it} out"
-                ));
+        let summary = Summary::new(&self.old, outcome, text, counts);
+        sheet.end(&Summary { more: &more, ..summary })?;
+        if let ([first, others @ ..], false) = (&*compared.prefixes, self.report.quiet()) {
+            let (short, long) = if compared.new_has_prefixes { ("A", "B") } else { ("B", "A") };
+            let (mut names, mut flags) =
+                (shown_text(first), format!("--strip {}", shown_text(first)));
+            for it in others {
+                names += &format!(" and {}", shown_text(it));
+                flags += &format!(" --strip {}", shown_text(it));
             }
+            let it = if others.is_empty() { "it" } else { "them" };
+            sheet.console.say(&format!(
+                "{long} has the names of {short} behind {names}; {flags} leaves {it} out"
+            ));
         }
         Ok(outcome)
     }

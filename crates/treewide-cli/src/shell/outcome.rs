@@ -1,7 +1,7 @@
 //! How a run ended that was not cut short.
 
 /// The exit code says it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     /// Everything asked for was done (exit code 0).
     Success,

@@ -99,6 +99,14 @@ impl Output {
         self.is_terminal
     }
 
+    /// The file that appears in the end, so that a caller can write at any place in it.
+    pub(crate) fn file(&self, path: &Path) -> anyhow::Result<File> {
+        match &self.sink {
+            Sink::Replacement(_, it) => it.file().try_clone().with_context(|| shown(path)),
+            Sink::Stdout(_) | Sink::Special(..) => bail!("{}: is not a regular file", shown(path)),
+        }
+    }
+
     /// Write one record: a line, as a rule. It may not be seen before [`Self::flush`].
     pub(crate) fn record(
         &mut self,
@@ -233,7 +241,7 @@ impl Output {
 }
 
 /// An error if the file has bytes: only `--force` replaces them.
-pub(crate) fn spare_full(path: &Path) -> anyhow::Result<()> {
+fn spare_full(path: &Path) -> anyhow::Result<()> {
     match path.metadata() {
         Ok(there) if there.len() > 0 => {
             let text = format!("{}: exists and is not empty; --force replaces it", shown(path));
@@ -244,7 +252,7 @@ pub(crate) fn spare_full(path: &Path) -> anyhow::Result<()> {
 }
 
 /// An error if a manifest would lose a part.
-pub(crate) fn spare_manifest(path: &Path) -> anyhow::Result<()> {
+fn spare_manifest(path: &Path) -> anyhow::Result<()> {
     let Some(list) = treewide_manifest::machine::manifest_at(path) else { return Ok(()) };
     let (name, list) = (shown(path), shown(&list));
     let text = format!(

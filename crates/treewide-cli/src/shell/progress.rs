@@ -2,22 +2,19 @@
 //!
 //! On a terminal this is one line that is drawn anew ten times a second, appears only after half a second, and is wiped
 //! away at the end. Elsewhere, and on a terminal that cannot move its cursor, it is a line every five seconds.
-//! The threads that hash only count; one thread of its own draws. Nothing is walked or read for it: what a run
-//! will have to do is shown as far as it is known.
+//! The threads that hash only count; one thread of its own draws, and one counts what there will be, by names and lengths.
 
 mod screen;
 
 use self::screen::Screen;
+use crate::shell::stdin::is_stdin;
 use crate::shell::streams;
 use crate::shell::terminal::{self, Form};
 use crate::shell::wording::count;
 use indicatif::{HumanBytes, HumanDuration};
 use std::io::{IsTerminal, stderr, stdout};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{
-    AtomicBool, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use treewide_files::name::shown;
@@ -62,14 +59,12 @@ struct Display {
 struct Counters {
     files: AtomicU64,
     bytes: AtomicU64,
-    /// Bytes of the file at hand, if it is being hashed alone.
-    of_current: AtomicU64,
+    /// Bytes and files that there will be; 0 if that is not known.
     total: AtomicU64,
-    total_is_known: AtomicBool,
-    found: AtomicU64,
+    expected: AtomicU64,
+    is_counting: AtomicBool,
     /// Whether files are read by one thread each.
     by_one: AtomicBool,
-    all_are_found: AtomicBool,
 }
 
 /// No one looks.
@@ -83,9 +78,6 @@ impl treewide_files::Progress for Display {
     fn hashed(&self, files: u64, bytes: u64) {
         self.counters.files.fetch_add(files, Relaxed);
         self.counters.bytes.fetch_add(bytes, Relaxed);
-        if files == 0 {
-            self.counters.of_current.fetch_add(bytes, Relaxed);
-        }
     }
 
     fn hashed_by_one(&self, bytes: u64) {
@@ -94,7 +86,6 @@ impl treewide_files::Progress for Display {
     }
 
     fn reached(&self, path: &Path) {
-        self.counters.of_current.store(0, Relaxed);
         let mut current = self.current();
         current.clear();
         current.push(path);
@@ -123,32 +114,33 @@ impl Progress {
         }
     }
 
-    /// Begin to show it. `total` finds out how many bytes there will be, if that takes next to nothing.
-    pub(crate) fn show(&self, total: impl FnOnce() -> Option<u64> + Send + 'static) {
-        let display = Arc::clone(&self.display);
-        let work: Box<dyn FnOnce() + Send> = match self.view {
-            View::None => return,
-            View::Bar => Box::new(move || display.draw(total)),
-            View::Lines { .. } => Box::new(move || display.write_lines(total)),
-        };
-        // A run without a display is still a run, so it is not an error if the thread does not start.
-        let _ = std::thread::Builder::new().name("progress".into()).spawn(work);
+    /// Begins to show it.
+    pub(crate) fn show(&self) {
+        let (view, display) = (self.view, Arc::clone(&self.display));
+        if view != View::None {
+            spawn("progress", move || display.show(view));
+        }
     }
 
-    /// The run has found one more file.
-    pub(crate) fn found(&self) {
-        self.display.counters.found.fetch_add(1, Relaxed);
+    /// Counts the files that the run will read, and their bytes, during the run. A path of another kind than a regular file ends that.
+    pub(crate) fn count<P: AsRef<Path>, I: Iterator<Item = P>>(
+        &self,
+        paths: impl FnOnce() -> I + Send + 'static,
+    ) {
+        let (view, display) = (self.view, Arc::clone(&self.display));
+        if view != View::None {
+            spawn("counting", move || display.count(view, paths));
+        }
     }
 
-    /// The run has found all files.
-    pub(crate) fn has_found_all(&self) {
-        self.display.counters.all_are_found.store(true, Release);
+    /// The run will read this many bytes.
+    pub(crate) fn expects_bytes(&self, bytes: Option<u64>) {
+        self.display.counters.total.store(bytes.unwrap_or(0), Relaxed);
     }
 
-    /// There are about this many files.
-    pub(crate) fn expects(&self, files: u64) {
-        self.display.counters.found.store(files, Relaxed);
-        self.has_found_all();
+    /// The run will read, or pass over, this many files.
+    pub(crate) fn expects_files(&self, files: u64) {
+        self.display.counters.expected.store(files, Relaxed);
     }
 
     /// A file is done that was not read.
@@ -201,38 +193,42 @@ impl Display {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_total(&self, total: Option<u64>) {
-        if let Some(total) = total {
-            self.counters.total.store(total, Relaxed);
-            self.counters.total_is_known.store(true, Release);
+    fn show(&self, view: View) {
+        let (first, every) = match view {
+            View::Bar => (APPEARS_AFTER, DRAWN_EVERY),
+            _ => (LINE_EVERY, LINE_EVERY),
+        };
+        let (mut goes_on, mut rate) = (self.screen.goes_on_after(first), Rate::since(self.started));
+        while goes_on {
+            let at = self.current().clone();
+            if view == View::Bar {
+                let name = terminal::escape(&shown(&at), Form::Lines).into_owned();
+                self.screen.draw(&self.parts(&mut rate).join("  "), &name);
+            } else {
+                self.write_line(Some(&at));
+                self.screen.note_line();
+            }
+            goes_on = self.screen.goes_on_after(every);
         }
     }
 
-    /// Draw one line until the run is over.
-    fn draw(&self, total: impl FnOnce() -> Option<u64>) {
-        if !self.screen.goes_on_after(APPEARS_AFTER) {
+    fn count<P: AsRef<Path>, I: Iterator<Item = P>>(&self, view: View, paths: impl FnOnce() -> I) {
+        // A run that is over soon needs no count, unless its last line has it.
+        if view == View::Bar && !self.screen.goes_on_after(APPEARS_AFTER) {
             return;
         }
-        self.set_total(total());
-        let mut rate = Rate::since(self.started);
-        loop {
-            // Before the screen is taken: looking at the file at hand may take long.
-            let (text, name) = self.text(&mut rate);
-            self.screen.draw(&text, &name);
-            if !self.screen.goes_on_after(DRAWN_EVERY) {
-                return;
-            }
+        self.counters.is_counting.store(true, Relaxed);
+        let total =
+            paths().try_fold((0, 0), |(files, bytes), path| match path.as_ref().metadata() {
+                _ if is_stdin(path.as_ref()) || self.screen.is_over() => None,
+                Ok(there) if !there.is_file() => None,
+                there => Some((files + 1, bytes + there.map_or(0, |it| it.len()))),
+            });
+        if let Some((files, bytes)) = total {
+            self.counters.expected.store(files, Relaxed);
+            self.counters.total.store(bytes, Relaxed);
         }
-    }
-
-    /// Write a line now and then until the run is over.
-    fn write_lines(&self, total: impl FnOnce() -> Option<u64>) {
-        self.set_total(total());
-        while self.screen.goes_on_after(LINE_EVERY) {
-            let at = self.current().clone();
-            self.write_line(Some(&at));
-            self.screen.note_line();
-        }
+        self.counters.is_counting.store(false, Relaxed);
     }
 
     /// Writes a line that stays; `at` is the file at hand.
@@ -246,66 +242,50 @@ impl Display {
     }
 
     fn line(&self, at: Option<&Path>) -> String {
-        let mut rate = Rate::since(self.started);
-        let mut parts = vec![self.files(), self.bytes(&mut rate)];
-        parts.push(format!("{}/s", HumanBytes(rate.now as u64)));
-        parts.extend(self.by_one());
+        let mut parts = self.parts(&mut Rate::since(self.started));
         let at = at.filter(|path| *path != Path::new(""));
         parts.extend(at.map(|path| format!("at {}", shown(path))));
         format!("progress: {}\n", parts.join(", "))
     }
 
-    /// What is shown on a line that is drawn anew, and the name at its end.
-    fn text(&self, rate: &mut Rate) -> (String, String) {
+    /// Files, bytes and rate.
+    fn parts(&self, rate: &mut Rate) -> Vec<String> {
         let mut parts = vec![self.files(), self.bytes(rate)];
         parts.push(format!("{}/s", HumanBytes(rate.now as u64)));
-        parts.extend(self.by_one());
-        let path = self.current().clone();
-        let is_total_known = self.counters.total_is_known.load(Acquire);
-        let at = self.counters.of_current.load(Relaxed);
-        if let Ok(metadata) = path.metadata()
-            && metadata.is_file()
-            && (1..=metadata.len()).contains(&at)
-            && !is_total_known
-        {
-            let len = metadata.len();
-            let left = time(len - at, rate.now);
-            parts.push(format!("{}% of {}, {left} left:", percent(at, len), HumanBytes(len)));
+        for (is, text) in [
+            // Why a long file does not use all threads.
+            (&self.counters.by_one, "one thread a file"),
+            (&self.counters.is_counting, "counting"),
+        ] {
+            parts.extend(is.load(Relaxed).then(|| text.to_owned()));
         }
-        let name = terminal::escape(&shown(&path), Form::Lines).into_owned();
-        (parts.join("  "), name)
-    }
-
-    /// Why a long file does not use all threads.
-    fn by_one(&self) -> Option<String> {
-        let is_it = self.counters.by_one.load(Relaxed);
-        is_it.then(|| "one thread a file".to_owned())
+        parts
     }
 
     fn files(&self) -> String {
-        let files = self.counters.files.load(Relaxed);
-        let found = self.counters.found.load(Relaxed);
-        match self.counters.all_are_found.load(Acquire) {
-            true if found > files => format!("{files} of {}", count(found, "file")),
-            _ => count(files, "file"),
+        let (files, expected) =
+            (self.counters.files.load(Relaxed), self.counters.expected.load(Relaxed));
+        match expected > files {
+            true => format!("{files} of {}", count(expected, "file")),
+            false => count(files, "file"),
         }
     }
 
     fn bytes(&self, rate: &mut Rate) -> String {
-        let bytes = self.counters.bytes.load(Relaxed);
+        let (bytes, total) = (self.counters.bytes.load(Relaxed), self.counters.total.load(Relaxed));
         rate.at(bytes);
-        if !self.counters.total_is_known.load(Acquire) {
+        // There may be more than there was.
+        if total == 0 || bytes > total {
             return HumanBytes(bytes).to_string();
         }
-        let total = self.counters.total.load(Relaxed);
-        // There is more than the manifest says.
-        if bytes > total {
-            return HumanBytes(bytes).to_string();
-        }
-        let left = time(total.saturating_sub(bytes), rate.now);
-        let percent = percent(bytes, total);
+        let (left, percent) = (time(total - bytes, rate.now), percent(bytes, total));
         format!("{} of {} ({percent}%), {left} left", HumanBytes(bytes), HumanBytes(total))
     }
+}
+
+/// A run without a display is still a run, so it is not an error if a thread does not start.
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+    drop(std::thread::Builder::new().name(name.into()).spawn(work));
 }
 
 fn percent(part: u64, whole: u64) -> u64 {
@@ -349,7 +329,7 @@ mod tests {
     #[test]
     fn share_and_time_are_shown_as_long_as_the_total_holds() {
         let display = Display::new();
-        display.set_total(Some(10));
+        display.counters.total.store(10, Relaxed);
         display.hashed(1, 5);
         let line = display.line(None);
         assert!(line.contains("1 file, 5 B of 10 B (50%), ") && line.contains(" left"), "{line}");
@@ -357,7 +337,7 @@ mod tests {
         assert!(display.line(None).contains("2 files, 11 B, "), "{}", display.line(None));
 
         let progress = super::Progress::start(true, false);
-        progress.expects(3);
+        progress.expects_files(3);
         progress.passed();
         assert_eq!(progress.display.files(), "1 of 3 files");
         for _ in 0..4 {

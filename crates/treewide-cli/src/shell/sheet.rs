@@ -13,7 +13,7 @@ use crate::shell::tone::Tone;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use treewide_files::list::json::Object;
-use treewide_files::name::Listed;
+use treewide_files::name::{Listed, shown};
 
 /// The form of rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,16 @@ impl<'a> Row<'a> {
     }
 }
 
-impl Summary<'_> {
+impl<'a> Summary<'a> {
+    pub(crate) fn new(
+        path: &'a Path,
+        outcome: Outcome,
+        text: String,
+        counts: Vec<(&'a str, u64)>,
+    ) -> Self {
+        Self { path, outcome, text, counts, evidence: None, more: &|_| {} }
+    }
+
     fn json(&self) -> String {
         let mut object = Object::about(self.path);
         object.string("verdict", self.outcome.word()).string("type", "summary");
@@ -118,6 +127,8 @@ pub(crate) struct Sheet {
     form: As,
     quiet: bool,
     again: Again,
+    /// The operand that rows are about, where there are several, and whether a line says so.
+    name: Option<(String, bool)>,
 }
 
 impl Sheet {
@@ -130,7 +141,17 @@ impl Sheet {
     ) -> Self {
         let console = Console::new(program, Rc::clone(&progress));
         let (output, page, again) = (Some(output), None, Again::default());
-        Self { console, progress, output, page, form, quiet, again }
+        Self { console, progress, output, page, form, quiet, again, name: None }
+    }
+
+    /// Lets a line with this name come before the rows, and the name before the counts.
+    pub(crate) fn set_name(&mut self, name: &Path) {
+        self.name = Some((shown(name), false));
+    }
+
+    /// The text, after the name.
+    pub(crate) fn named(&self, text: String) -> String {
+        self.name.as_ref().map_or(text.clone(), |(name, _)| format!("{name}: {text}"))
     }
 
     /// Lets rows be paths alone.
@@ -181,6 +202,11 @@ impl Sheet {
                     }
                     Tone::Good | Tone::Moved => self.again.line(),
                 }
+                if let Some((name, is_said @ false)) = &mut self.name {
+                    *is_said = true;
+                    let name = format!("{name}:");
+                    self.output().verdict(&name, (Tone::Good, ""), "")?;
+                }
                 self.output().verdict(&before, (row.tone, &word), &after)
             }
         }
@@ -212,7 +238,7 @@ impl Sheet {
     }
 
     /// Writes and says everything that comes last.
-    pub(crate) fn end(mut self, summary: &Summary<'_>) -> anyhow::Result<Outcome> {
+    pub(crate) fn end(&mut self, summary: &Summary<'_>) -> anyhow::Result<Outcome> {
         self.close(summary)?;
         let is_silent = self.quiet && summary.outcome == Outcome::Success;
         if !is_silent && !summary.text.is_empty() {

@@ -230,7 +230,7 @@ fn dupes_lists_groups_and_says_how_they_are_known() {
     symlink("a", folder.join("u/link")).unwrap();
     folder.age();
     let lines = "3 B  2 files of 3 B; t/a; \\t/new\\nline; 3 B  2 folders of 3 B, 1 file in each; t/b/; t/c/";
-    let said = "1 group of files and 1 group of folders: 2 files could go, 6 B;";
+    let said = "1 group of files and 1 group of folders: 2 files are spare copies (6 B);";
     let of_list = lines.replace("t/", "");
     folder.write("one.b3", format!("{}  gone\n", hex("one")));
     folder.write("two.b3", format!("{}  gone\n{}  else\n", hex("one"), hex("two")));
@@ -271,13 +271,13 @@ fn dupes_tell_names_from_copies() {
     symlink("../t", folder.join("out/t")).unwrap();
     folder.age();
     let t = "7 B  2 files of 7 B; t/a; t/d; t/e  (another name of t/d)";
-    let once = "1 file could go, 7 B; 2 more names of the same files";
+    let once = "1 file is a spare copy (7 B); 2 more names of the same files";
     runs(
         &folder,
         &format!(
             "snapshot -q t -o lists.b3 | 0 | |
              snapshot -q out | 0 | |
-             dupes t | 0 | {t} | 1 file could go, 7 B; 1 more name
+             dupes t | 0 | {t} | 1 file is a spare copy (7 B); 1 more name
              dupes -q out | 0 | |
              dupes t out | 0 | {t}; out/c  (another name of t/a) | {once}
              dupes lists.b3 out | 0 | 7 B  2 files of 7 B; lists.b3:a; lists.b3:d; lists.b3:e  (another name of lists.b3:d); \

@@ -23,7 +23,7 @@ fn current_directory_is_not_taken_for_one_that_is_there() {
     let pair = || ["photos.b3", "photos.b3.tw"].map(|it| fs::read(case.folder.join(it)).unwrap());
     let before = pair();
     for command in ["verify", "verify --quick", "update", "scrub -q", "update --full"] {
-        let says = ["photos.b3: nothing that it lists is in", "photos", "this directory", "mount"];
+        let says = ["photos.b3: none of its", "photos", "this directory", "mount"];
         inside("t", &format!("{command} ../photos.b3")).fails(3, &says);
         assert!(pair() == before, "{command}");
     }
@@ -38,8 +38,7 @@ fn current_directory_is_not_taken_for_one_that_is_there() {
     for to in ["off/photos", "photos"] {
         std::os::unix::fs::symlink(to, case.folder.join("photos")).unwrap();
         for command in ["verify", "update", "scrub -q"] {
-            let says =
-                ["photos: mount its disk, or give the right directory as the second argument"];
+            let says = ["photos: is its disk mounted? Or name the right directory after the list"];
             inside("t", &format!("{command} ../photos.b3")).fails(3, &says);
             assert!(pair() == before, "{command}");
         }

@@ -89,7 +89,7 @@ fn list_that_names_nothing_does_not_choose_a_directory() {
     let before = pair();
     for command in ["scrub", "update", "verify"] {
         run(&format!("{command} ../none.b3"))
-            .fails(3, &["none.b3: lists nothing", "second argument"]);
+            .fails(3, &["none.b3: lists nothing", "after the list"]);
         assert!(pair() == before, "{command}");
     }
     assert!(!Path::new("none").exists());

@@ -49,6 +49,7 @@ mod manifest_reads;
 mod manifest_xattrs;
 mod named_output;
 mod names_in_lists;
+mod natural;
 mod outboard;
 mod output;
 #[cfg(target_os = "linux")]

@@ -37,7 +37,7 @@ fn verify_reports_each_difference_and_counts() {
     // Only what is wrong, and then with its count.
     let (code, stdout, stderr) = out(&folder, "verify --quick -q m.b3 t");
     assert_eq!((code, &*stdout), (Some(1), lines));
-    assert!(stderr.contains("1 known by metadata, not read (3 B;"), "{stderr}");
+    assert!(stderr.contains("1 file looks unchanged and was not read (3 B)"), "{stderr}");
     let some = out(&folder, "verify -q --fail-on moved m.b3 t");
     assert_eq!((some.0, &*some.1), (Some(1), "MOVED    b/c -> c\n"));
     let none = out(&folder, "verify -q --fail-on removed m.b3 t");
@@ -52,8 +52,7 @@ fn a_directory_without_anything_listed_is_not_taken_for_the_tree() {
     for command in ["verify", "verify --quick", "update"] {
         let (code, stdout, stderr) = out(&folder, &format!("{command} m.b3"));
         assert_eq!((code, &*stdout), (Some(3), ""), "{command}");
-        let said =
-            "m.b3: nothing that it lists is in this directory (4 looked for); give its directory";
+        let said = "m.b3: none of its 4 entries is in this directory; is the disk mounted? Or name the directory";
         assert!(stderr.contains(said), "{stderr}");
     }
     assert_eq!(fs::read(folder.join("m.b3")).unwrap(), list);
@@ -150,7 +149,10 @@ fn update_reads_what_changed_and_diff_shows_it() {
     }
     let (code, stdout, stderr) = out(&folder, "update n.b3 t");
     assert_eq!((code, &*stdout), (Some(0), "CHANGED  a\n"));
-    assert!(stderr.contains("1 file read (1 B), 2 known by metadata, not read (5 B;"), "{stderr}");
+    assert!(
+        stderr.contains("1 file read (1 B); 2 files look unchanged and were not read (5 B)"),
+        "{stderr}"
+    );
     assert_eq!(out(&folder, "verify n.b3 t").0, Some(0));
     for (from, to) in [("m", "n"), ("n", "m")] {
         let (code, stdout, _) = out(&folder, &format!("diff {from}.b3 {to}.b3"));
@@ -223,7 +225,7 @@ fn verify_and_update_take_the_directory_of_the_same_name() {
     fs::remove_file(folder.join("a")).unwrap();
     let (code, _, stderr) = out(&folder, "verify m.b3");
     assert_eq!(code, Some(3));
-    let said = "m.b3: nothing that it lists is in m (3 looked for); give its directory";
+    let said = "m.b3: none of its 3 entries is in m; is the disk mounted?";
     assert!(stderr.contains(said), "{stderr}");
 }
 
@@ -424,6 +426,8 @@ fn manifests_are_named_by_their_lists() {
     let digest = counts["digest"].as_str().unwrap();
     assert!(ended.stderr.contains(&format!("{digest} is the digest of the manifest")), "{ended:?}");
     folder.treewide("verify t.b3 --expect").arg(digest).run().fails(0, &[]);
+    folder.treewide("diff t t.b3").run().fails(2, &["the manifest comes first"]);
+    folder.treewide("verify t t.b3").run().fails(0, &[": 2 same"]);
     // The manifest of a directory is next to it.
     folder.treewide("verify t/").run().fails(0, &[": 2 same; 2 files read"]);
     folder.treewide("verify .").at(folder.join("t")).run().fails(0, &[": 2 same; 2 files read"]);

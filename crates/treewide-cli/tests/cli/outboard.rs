@@ -62,14 +62,14 @@ fn outboard_create_writes_the_files_of_others() {
 fn outboard_create_replaces_no_data_and_reads_no_pipe() {
     let folder = made(20_000);
     let outboard = |args: &str| folder.treewide(&format!("outboard {args}")).run();
-    outboard("create f -o f").fails(1, &["f: is the file itself"]);
+    outboard("create f -o f").fails(1, &["f: is an input"]);
     fs::hard_link(folder.join("f"), folder.join("link")).unwrap();
-    outboard("create f -o link").fails(1, &["link: is the file itself"]);
+    outboard("create f -o link").fails(1, &["f: is an input"]);
     folder.fifo("pipe");
     outboard("create pipe").fails(1, &["pipe: is not a regular file"]);
     outboard("create .").fails(1, &[".: is a directory"]);
     outboard("create nothing").fails(1, &["nothing: "]);
-    outboard("create f -o missing/f").fails(1, &["missing/f: cannot write the outboard"]);
+    outboard("create f -o missing/f").fails(1, &["missing/f: cannot write the output"]);
     // A name that would mislead.
     let words = ["g.obao4: its name says groups of 16.00 KiB, and groups of 1.00 MiB were asked"];
     outboard("create f --group 1M -o g.obao4").fails(1, &words);

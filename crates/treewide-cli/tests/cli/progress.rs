@@ -25,7 +25,7 @@ fn the_total_is_that_of_the_files() {
     folder.write("list", sums(&["d/a", "c"]));
     for (args, total) in [
         ("sum --progress c d/a", Some("4 B of 4 B")),
-        ("sum --progress -r d c", None),
+        ("sum --progress -r d c", Some("9 B of 9 B")),
         ("check --progress list", Some("4 B of 4 B")),
         ("sum --progress c -", None),
         ("sum --progress c missing", Some("1 B of 1 B")),

@@ -10,6 +10,7 @@ use crate::contents::roots::{Roots, Run, runs};
 use crate::contents::similar::Similar;
 use crate::contents::stages::{Wanted, resolve};
 use crate::error::{Error, ErrorKind};
+use crate::format::rules::Rules;
 use crate::run::verdict::Evidence;
 use crate::sorter::{Sorted, Sorter};
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ pub struct Dupes {
     ignore_names: bool,
     similar: u8,
     quick: bool,
+    rules: Rules,
 }
 
 /// Duplicates that were found: an iterator over groups, most reclaimable bytes first.
@@ -67,7 +69,8 @@ impl Default for Dupes {
 impl Dupes {
     /// Leaves out empty files, and compares folders by names and contents.
     pub fn new() -> Self {
-        Self { empty: false, folders: true, ignore_names: false, similar: 0, quick: false }
+        let rules = Rules::default();
+        Self { empty: false, folders: true, ignore_names: false, similar: 0, quick: false, rules }
     }
 
     /// Whether empty files are a group.
@@ -90,6 +93,11 @@ impl Dupes {
         Self { similar: percent, ..self }
     }
 
+    /// Looks only at what these rules cover in directories. Lists and manifests have their own rules.
+    pub fn rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
+    }
+
     /// Whether files are not read that are as the manifest next to their directory records them, by size, inode, ctime and mtime.
     pub fn quick(self, quick: bool) -> Self {
         Self { quick, ..self }
@@ -101,7 +109,7 @@ impl Dupes {
     /// # Errors
     /// If an operand cannot be used or has no file, two have the same files, or the run is cancelled.
     pub fn run<P: AsRef<Path>>(&self, operands: &[P], options: &Options) -> Result<Found, Error> {
-        let mut roots = Roots::open(operands, self.quick, options)?;
+        let mut roots = Roots::open(operands, (self.quick, &self.rules), options)?;
         roots.are_apart()?;
         let known = roots.sizes(options, false, &|_| true)?;
         roots.read = resolve(&mut roots.all, options, &|_, size| match known.has(size) {

@@ -10,6 +10,7 @@ use crate::contents::root::Root;
 use crate::contents::roots::{Roots, Run, runs};
 use crate::contents::stages::{Wanted, resolve};
 use crate::error::Error;
+use crate::format::rules::Rules;
 use crate::run::verdict::Evidence;
 use crate::sorter::{Sorted, Sorter};
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ const OTHER: u8 = 1;
 pub struct Missing {
     names: bool,
     quick: bool,
+    rules: Rules,
 }
 
 /// A file whose content is in no other operand.
@@ -80,6 +82,11 @@ impl Missing {
         Self { names, ..self }
     }
 
+    /// Looks only at what these rules cover in directories. Lists and manifests have their own rules.
+    pub fn rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
+    }
+
     /// Whether files are not read that are as the manifest next to their directory records them, by size, inode, ctime and mtime.
     pub fn quick(self, quick: bool) -> Self {
         Self { quick, ..self }
@@ -97,7 +104,8 @@ impl Missing {
         options: &Options,
     ) -> Result<MissingFiles, Error> {
         let operands = [first_operand].into_iter().chain(others.iter().map(AsRef::as_ref));
-        let mut roots = Roots::open(&operands.collect::<Vec<_>>(), self.quick, options)?;
+        let mut roots =
+            Roots::open(&operands.collect::<Vec<_>>(), (self.quick, &self.rules), options)?;
         if let Some(then) = roots.all.iter().skip(1).find(|it| it.is_then()) {
             let then = shown(then.path());
             let cause = "has the files of then, which may be gone; name it as the first, or name the manifest of now";

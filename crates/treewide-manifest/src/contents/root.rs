@@ -8,6 +8,7 @@ use crate::format::list::{Line, Reader, twice};
 use crate::format::manifest::{Index, Manifest};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
+use crate::format::rules::Rules;
 use crate::run::verdict::Evidence;
 use crate::sorter::Sorter;
 use std::path::{Path, PathBuf};
@@ -40,9 +41,9 @@ pub(crate) enum From {
 
 impl Root {
     /// Opens an operand. A directory is walked, and nothing is read in it yet.
-    pub(crate) fn open(path: &Path, quick: bool, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path, how: (bool, &Rules), options: &Options) -> Result<Self, Error> {
         let from = if path.is_dir() {
-            From::Directory(Box::new(Tree::walk(path, quick, options)?))
+            From::Directory(Box::new(Tree::walk(path, how, options)?))
         } else if let Some(manifest) = indexed(path)? {
             From::Manifest(Box::new(manifest))
         } else if path.file_name().is_some_and(|name| name == BUCKET)

@@ -6,6 +6,7 @@ use crate::contents::root::Root;
 use crate::error::Error;
 use crate::format::name;
 use crate::format::regular::then;
+use crate::format::rules::Rules;
 use crate::sorter::Sorted;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -36,10 +37,10 @@ impl Sizes {
 }
 
 impl Roots {
-    /// Opens operands; `quick` says whether the manifests next to directories count.
+    /// Opens operands: whether the manifests next to directories count, and what is looked at.
     pub(crate) fn open<P: AsRef<Path>>(
         paths: &[P],
-        quick: bool,
+        how: (bool, &Rules),
         options: &Options,
     ) -> Result<Self, Error> {
         let mut seen = Vec::new();
@@ -56,7 +57,7 @@ impl Roots {
             }
             seen.push(full);
         }
-        let all = paths.iter().map(|path| Root::open(path.as_ref(), quick, options));
+        let all = paths.iter().map(|path| Root::open(path.as_ref(), how, options));
         Ok(Self { all: all.collect::<Result<_, _>>()?, read: (0, 0) })
     }
 

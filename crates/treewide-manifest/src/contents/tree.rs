@@ -58,14 +58,18 @@ pub(crate) struct File {
 impl Tree {
     /// Looks at everything, and reads nothing. If it is to be `quick`, the manifest next to it has the digests of files that are as it
     /// records them.
-    pub(crate) fn walk(dir: &Path, quick: bool, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn walk(
+        dir: &Path,
+        (quick, rules): (bool, &Rules),
+        options: &Options,
+    ) -> Result<Self, Error> {
         let manifest = if quick { manifest_of(dir)? } else { None };
         let records = manifest.as_ref().map(Manifest::records).transpose()?;
         let mut recorded = Recorded { records, last: None };
         let (items, failed) = Default::default();
         let mut tree = Self { dir: dir.into(), items, failed, links: 0, manifest, known: 0 };
         // Half of the time is for the walk, and half for the metadata of each file. What a manifest leaves out is here as well.
-        let scan = Scan::new(dir, &Rules::default(), &Globs::default(), Own::default())?;
+        let scan = Scan::new(dir, rules, &Globs::default(), Own::default())?;
         for found in Walked::on_thread(scan) {
             if tree.items.len().is_multiple_of(4096) && options.is_cancelled() {
                 return Err(Error::cancelled());

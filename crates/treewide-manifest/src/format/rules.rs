@@ -1,9 +1,12 @@
 //! Which paths below a root a manifest covers, and what of them.
 
 use crate::error::Error;
+use crate::format::name;
 use crate::format::xattrs::Xattrs;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use treewide_files::walk::Walk;
 
 /// Rules for the coverage of a manifest. They are recorded in the index, and later runs use the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +44,24 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// Walks everything that they cover below a directory.
+    ///
+    /// # Errors
+    /// If a glob cannot be parsed.
+    pub fn walk(&self, root: &Path) -> Result<Walk, Error> {
+        let walk = Walk::new(root)
+            .hidden(self.hidden)
+            .follow_links(self.follow)
+            .one_file_system(self.one_file_system);
+        let (exclude, root) = (Globs::new(&self.exclude)?, root.to_owned());
+        Ok(match exclude.is_empty() {
+            true => walk,
+            false => walk.filter(move |path, is_directory| {
+                !exclude.matches(&name::relative(path, &root), is_directory)
+            }),
+        })
+    }
+
     /// # Errors
     /// If this program cannot read what they cover.
     pub(crate) fn can_be_read(&self) -> std::io::Result<()> {

@@ -463,6 +463,13 @@ impl Report {
         }
     }
 
+    /// Counts what a run before this one could not compare.
+    pub fn add_unknown(&mut self, before: &Self) {
+        for class in Class::ALL.into_iter().filter(|it| it.is_unknown()) {
+            self.counts[class as usize] += before.counts[class as usize];
+        }
+    }
+
     /// The number of files that are as recorded by this evidence. Only what was [read](Evidence::Read) was verified.
     pub fn known_by(&self, evidence: Evidence) -> u64 {
         self.known_by[evidence as usize]

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use treewide_files::walk::{self, Found, Walk};
+use treewide_files::walk::{self, Found};
 use treewide_files::{Identity, Stamp};
 
 /// Something that a walk has found.
@@ -98,11 +98,7 @@ impl Scan {
             let cause = "is not a directory; name the directory that the manifest is of";
             return Err(Error::read(root, io::Error::other(cause)));
         }
-        let mut walk = Walk::new(root)
-            .hidden(rules.hidden)
-            .follow_links(rules.follow)
-            .one_file_system(rules.one_file_system)
-            .directories(true);
+        let mut walk = rules.walk(root)?.directories(true);
         let exclude = Globs::new(&rules.exclude)?;
         if !exclude.is_empty() {
             let root = root.to_owned();

@@ -2,25 +2,31 @@
 
 use super::report::{self, Findings, Limits, is_passed};
 use super::root;
+use crate::args::cover::{self, CoverArgs};
 use crate::args::output::OutputArgs;
 use crate::args::read::ReadArgs;
 use crate::args::report::ReportArgs;
 use crate::commands::comparing::{EXIT, run};
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::Prints;
+use crate::shell::output::{Prints, spare_below};
 use crate::shell::program::Program;
 use crate::shell::sheet::{Sheet, Summary};
-use crate::shell::wording::count;
+use crate::shell::signals;
+use crate::shell::usage::wrong_value;
+use crate::shell::wording::{count, quoted};
 use anyhow::{Context, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use treewide_files::list::json::Object;
+use treewide_files::name::shown;
 use treewide_files::size;
-use treewide_manifest::machine::{Places, Verify};
-use treewide_manifest::{Cancel, Class, Evidence, Globs, Index, Manifest, Outboards, Report, open};
+use treewide_manifest::machine::{Clock, Draft, Places, Update, Verify};
+use treewide_manifest::{
+    Cancel, Class, Evidence, Globs, Index, Manifest, Outboards, Report, Rules, open,
+};
 
 pub(crate) const VERIFY: Notes = Notes {
     exit: EXIT,
@@ -29,6 +35,7 @@ pub(crate) const VERIFY: Notes = Notes {
         ("treewide verify --quick photos.b3", "read only what looks different"),
         ("treewide verify --fail-on changed,removed photos.b3", "new files are fine"),
         ("treewide verify --outboards tree photos.b3", "which bytes of long files are bad?"),
+        ("treewide verify *.b3", "several manifests, each with its verdict"),
         ("treewide verify --html report.html photos.b3 /backup/photos", "a page to look at"),
     ])
 };
@@ -38,6 +45,7 @@ pub(crate) const DIFF: Notes = Notes {
     ..Notes::new(&[
         ("treewide diff monday.b3 friday.b3", "needs no file of either tree"),
         ("treewide diff monday.b3 photos", "a manifest and a directory"),
+        ("treewide diff photos /mnt/backup/photos", "two directories: what differs?"),
     ])
 };
 
@@ -50,13 +58,12 @@ pub(crate) const DIFF: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
 pub(crate) struct VerifyArgs {
-    /// The list of the manifest; its index is next to it. A directory X stands for X.b3 next to it
-    #[arg(value_name = "X.b3", value_parser = root::list())]
-    manifest: PathBuf,
-
-    /// The directory [default: X next to X.b3, or .]
-    #[arg(value_name = "DIR")]
-    dir: Option<PathBuf>,
+    /// Lists of manifests, whose indexes are next to them
+    ///
+    /// The directory of a list may be named after it; by default, it is X next to X.b3, or `.`. A directory X alone has the list X.b3. Of
+    /// several manifests, each has its verdict, and the exit status is the worst.
+    #[arg(value_name = "X.b3 [DIR]", required = true)]
+    operands: Vec<PathBuf>,
 
     /// Read only files whose size, times, inode or device are not those recorded
     ///
@@ -187,15 +194,18 @@ impl SayArgs {
         };
         let outcome = self.outcome(report, is_all_gone);
         let is_silent = self.report.quiet() && outcome == Outcome::Success;
-        let list = manifests.first().map_or(Path::new(""), |it| it.list().path());
+        let first = manifests.first().map_or(Path::new(""), |it| it.list().path());
+        let list = limits.instead.unwrap_or(first);
         let digest = manifests.first().and_then(|it| treewide_manifest::facts_of(it));
         let there = dir.map(|it| it.0);
         let more = |object: &mut Object| report::facts(object, report, limits, digest, there);
-        let (text, counts) = (report::summary(report), report::counts(report));
-        let summary = Summary { path: list, outcome, text, counts, evidence: None, more: &more };
+        let text = findings.sheet.named(report::summary(report));
+        let summary = Summary::new(list, outcome, text, report::counts(report));
+        let summary = Summary { more: &more, ..summary };
         let named = dir.filter(|it| it.1).map(|it| it.0);
         findings.release(is_all_gone);
-        findings.close(&summary, (list, named))?;
+        let operands = limits.instead.is_none().then_some((list, named));
+        findings.close(&summary, operands)?;
         let console = &findings.sheet.console;
         if let Some(cause) = &report.damage {
             let ignored = |it: &&&Manifest| matches!(it.index(), Index::Ignored(_));
@@ -240,40 +250,81 @@ impl SayArgs {
 
 impl VerifyArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
-        run(program, || self.compare(program))
+        run(program, || {
+            let mut worst = Outcome::Success;
+            let pairs = self.pairs()?;
+            for (list, dir) in &pairs {
+                let name = (pairs.len() > 1).then_some(list);
+                let compare = || self.compare(program, list, dir.clone(), name);
+                worst = worst.max(run(program, compare)?);
+            }
+            Ok(worst)
+        })
     }
 
-    fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
+    /// The lists, each with its directory if that was named.
+    fn pairs(&self) -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
+        let mut pairs: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
+        for it in &self.operands {
+            let is_named = pairs.iter().any(|(list, _)| list == it);
+            match pairs.last_mut() {
+                Some((_, dir @ None)) if it.is_dir() => *dir = Some(it.clone()),
+                // A directory alone has its manifest next to it.
+                _ if it.is_dir() => pairs.push((root::near(it)?, Some(it.clone()))),
+                _ if is_named => {}
+                // Nothing is compared by a wrong directory because the right one is not there.
+                Some(_) if !it.exists() => drop(open(it)?),
+                _ => pairs.push((it.clone(), None)),
+            }
+        }
+        let is_one = [self.expect.is_some(), self.say.html.is_some(), self.output.file().is_some()];
+        if pairs.len() > 1 && is_one.contains(&true) {
+            let text = "--expect, --html and -o are for one manifest; name one";
+            return Err(wrong_value(text).into());
+        }
+        Ok(pairs)
+    }
+
+    fn compare(
+        &self,
+        program: Program,
+        list: &Path,
+        dir: Option<PathBuf>,
+        name: Option<&PathBuf>,
+    ) -> anyhow::Result<Outcome> {
         let only = Globs::new(&self.only)?;
-        let manifest = open(&self.manifest)?;
+        let is_named = dir.is_some();
+        let manifest = open(list)?;
         if let Some(expected) = &self.expect {
-            self.is_expected(&manifest, expected)?;
+            Self::is_expected(&manifest, expected)?;
         }
         let mut verify = Verify::new().quick(self.quick).only(only);
         if let Some(folder) = &self.outboards {
             let there = std::fs::metadata(folder);
-            if !there.with_context(|| treewide_files::name::shown(folder))?.is_dir() {
-                bail!("{}: is not a folder of outboards", treewide_files::name::shown(folder));
+            if !there.with_context(|| shown(folder))?.is_dir() {
+                bail!("{}: is not a folder of outboards", shown(folder));
             }
             verify = verify.outboards(Outboards::new(folder).min(self.min));
         }
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
-        let dir = self.dir.clone().map_or_else(|| root::find(&manifest), Ok)?;
-        let mut places = Places::new().reads_manifest(&self.manifest);
+        let dir = dir.map_or_else(|| root::find(&manifest), Ok)?;
+        let mut places = Places::new().reads_manifest(list);
         if let Some(folder) = &self.outboards {
             places = places.reads_folder(folder);
         }
         let written = self.output.file().into_iter().chain(self.say.html.as_deref());
         written.fold(places, Places::writes).check(Some((&manifest, &dir)))?;
-        let inputs = [self.manifest.clone(), treewide_manifest::index_path(&self.manifest)];
-        let sheet = self.say.begin(program, &self.output, &inputs)?;
+        let inputs = [list.to_owned(), treewide_manifest::index_path(list)];
+        let mut sheet = self.say.begin(program, &self.output, &inputs)?;
+        name.into_iter().for_each(|it| sheet.set_name(it));
         verify = sheet.places().into_iter().fold(verify, Verify::leave_out);
         let progress = Rc::clone(&sheet.progress);
         let mut findings = self.say.findings(sheet).holding();
-        if let (true, Index::Bound(ends)) = (self.quick, manifest.index()) {
-            progress.expects(ends.1.files);
+        if let (true, Index::Bound(ends)) = (self.only.is_empty(), manifest.index()) {
+            progress.expects_files(ends.1.files);
         }
-        progress.show(move || total);
+        progress.expects_bytes(total);
+        progress.show();
         let options = self.read.plain_options(progress.hears());
         let report = verify.run(&manifest, &dir, &options, &mut |it| {
             findings.add(&it);
@@ -283,20 +334,21 @@ impl VerifyArgs {
         })?;
         progress.finish();
         let not_compared = report::not_compared(&manifest, &report);
-        let limits = Limits { quick: self.quick, only: &self.only, not_compared: &not_compared };
-        let dir = Some((&*dir, self.dir.is_some()));
+        let not_compared = &not_compared;
+        let limits = Limits { quick: self.quick, only: &self.only, not_compared, instead: None };
+        let dir = Some((&*dir, is_named));
         self.say.end(findings, (&[&manifest], dir), &report, &limits)
     }
 
     /// Whether the manifest is the one that is meant. Its digest is believed here, and proven when all was read.
-    fn is_expected(&self, manifest: &Manifest, expected: &str) -> anyhow::Result<()> {
+    fn is_expected(manifest: &Manifest, expected: &str) -> anyhow::Result<()> {
         let list = manifest.list().hash().to_hex().to_string();
         let facts = treewide_manifest::facts_of(manifest).map(|it| it.to_hex().to_string());
         let is = |found: &String| expected.eq_ignore_ascii_case(found);
         if is(&list) || facts.as_ref().is_some_and(is) {
             return Ok(());
         }
-        let name = treewide_files::name::shown(&self.manifest);
+        let name = shown(manifest.list().path());
         let facts = facts.map_or("no index".into(), |it| format!("the digest {it}"));
         bail!(
             "{name}: has {facts}, its list has {list}, and neither is {expected}; nothing was compared"
@@ -304,20 +356,23 @@ impl VerifyArgs {
     }
 }
 
-/// Compare two manifests, or a manifest and a directory
+/// Compare two manifests or directories
 ///
-/// Two manifests are compared with each other, and no file of either tree is needed. If the second is a directory,
-/// all its files are read, as by `verify`.
+/// Two manifests are compared with each other, and no file of either tree is needed. All files of a directory are read. A file that differs
+/// in two directories although its mtime is the same is SUSPECT: one of the copies may be damaged.
 #[derive(Args)]
 #[command(after_help = DIFF.short(), after_long_help = DIFF.long())]
 pub(crate) struct DiffArgs {
-    /// The old manifest
-    #[arg(value_name = "X.b3", value_parser = root::list())]
+    /// The old manifest or directory
+    #[arg(value_name = "X.b3|DIR")]
     old: PathBuf,
 
-    /// The new manifest, or a directory
+    /// The new manifest or directory
     #[arg(value_name = "Y.b3|DIR")]
     new: PathBuf,
+
+    #[command(flatten)]
+    cover: CoverArgs,
 
     #[command(flatten)]
     say: SayArgs,
@@ -334,24 +389,70 @@ impl DiffArgs {
         run(program, || self.compare(program))
     }
 
+    /// Compares two directories: the first by a manifest that is gone after the run.
+    fn trees(&self, program: Program) -> anyhow::Result<Outcome> {
+        let (trees, rules) = ([self.old.clone(), self.new.clone()], self.cover.rules()?);
+        let mut written = self.output.file().into_iter().chain(self.say.html.as_deref());
+        written.try_for_each(|it| spare_below(it, &trees))?;
+        let sheet = self.say.begin(program, &self.output, self.cover.files())?;
+        let own = sheet.places();
+        let progress = Rc::clone(&sheet.progress);
+        progress.show();
+        let (walks, covered) = (trees.map(|it| rules.walk(&it)), rules.clone());
+        progress.count(move || walks.into_iter().flatten().flat_map(cover::files));
+        let options = self.read.plain_options(progress.hears());
+        let folder = tempfile::tempdir()
+            .context("cannot make a folder for the manifest of the first directory")?;
+        let list = folder.path().join(format!("old.{}", root::ENDING));
+        let draft = Draft::begin(&list, true)?;
+        let _ = signals::watch();
+        signals::unfinished().extend(draft.temporaries());
+        let mut findings = self.say.findings(sheet).holding();
+        let clock = Box::new(Clock::without_sync());
+        let made = Update::new().rules(covered).run(
+            None,
+            &self.old,
+            draft,
+            clock,
+            &options,
+            &mut |it| {
+                if it.verdict.class().is_unknown() {
+                    findings.add(&it);
+                }
+            },
+        )?;
+        made.draft.appear()?;
+        let (old, verify) = (open(&list)?, own.into_iter().fold(Verify::new(), Verify::leave_out));
+        let mut report = verify.run(&old, &self.new, &options, &mut |it| findings.add(&it))?;
+        progress.finish();
+        report.add_unknown(&made.report);
+        let not_compared = report::not_compared(&old, &report);
+        let limits =
+            Limits { not_compared: &not_compared, instead: Some(&self.old), ..Limits::default() };
+        self.say.end(findings, (&[&old], Some((&self.new, true))), &report, &limits)
+    }
+
     fn compare(&self, program: Program) -> anyhow::Result<Outcome> {
-        if self.new.is_dir() {
-            let (manifest, dir) = (self.old.clone(), Some(self.new.clone()));
+        let is_directory = self.new.is_dir();
+        if self.old.is_dir() {
+            if is_directory {
+                return self.trees(program);
+            }
+            let (old, new) = (quoted(&shown(&self.old)), quoted(&shown(&self.new)));
+            let text = format!("the manifest comes first: treewide diff {new} {old}");
+            return Err(wrong_value(text).into());
+        }
+        if self.cover.rules()? != Rules::default() {
+            let text = "the rules of a manifest say what is compared; --exclude, --no-junk and --no-hidden are for two directories";
+            return Err(wrong_value(text).into());
+        }
+        if is_directory {
             let (say, read, output) = (self.say.clone(), self.read.clone(), self.output.clone());
             let (quick, outboards, min, only, expect) = (false, None, 0, Vec::new(), None);
-            let verify = VerifyArgs {
-                manifest,
-                dir,
-                quick,
-                outboards,
-                min,
-                only,
-                expect,
-                say,
-                read,
-                output,
-            };
-            return verify.compare(program);
+            let operands = Vec::new();
+            let verify =
+                VerifyArgs { operands, quick, outboards, min, only, expect, say, read, output };
+            return verify.compare(program, &self.old, Some(self.new.clone()), None);
         }
         // Each is read as a whole: at the same time.
         let (old, new) = std::thread::scope(|scope| {

@@ -70,9 +70,7 @@ impl HistoryArgs {
                 None => self.runs(&mut sheet)?,
                 Some(path) => self.contents(&mut sheet, path)?,
             };
-            let (path, outcome) = (&self.manifest, Outcome::Success);
-            let (counts, evidence) = (Vec::new(), None);
-            sheet.end(&Summary { path, outcome, text, counts, evidence, more: &|_| {} })
+            sheet.end(&Summary::new(&self.manifest, Outcome::Success, text, Vec::new()))
         })
     }
 

@@ -5,6 +5,7 @@ use super::also::AlsoArgs;
 use super::report::{self, Findings, Limits, is_passed};
 use super::root;
 use super::rules::RulesArgs;
+use crate::args::cover;
 use crate::args::output::OutputArgs;
 use crate::args::read::ReadArgs;
 use crate::args::report::ReportArgs;
@@ -195,6 +196,7 @@ struct Making<'a> {
     update: Update,
     /// What is accepted, if there is an old one at its place.
     accept: Option<&'a AcceptArgs>,
+    reads_all: bool,
     /// The bytes that are read although nothing else lets the run read them.
     budget: Option<Budget>,
     dir: Option<&'a Path>,
@@ -206,7 +208,7 @@ struct Making<'a> {
 impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when no one else can write it any more.
     fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
-        let Making { path, update, accept, budget, dir, rules, lists } = making;
+        let Making { path, update, accept, reads_all, budget, dir, rules, lists } = making;
         let old = accept.map(|_| path);
         let accepts_damage = accept.is_some_and(|it| it.accept_damage);
         // In place of the manifest, they give an error that says what to name.
@@ -241,9 +243,19 @@ impl WithArgs {
         }
         let clock = if self.no_sync { Clock::without_sync() } else { Clock::new() };
         if let Some(Index::Bound(ends)) = old.as_ref().map(Manifest::index) {
-            progress.expects(ends.1.files);
+            progress.expects_files(ends.1.files);
         }
-        progress.show(|| None);
+        progress.show();
+        match &old {
+            Some(old) => progress.expects_bytes(old.bytes().filter(|_| reads_all)),
+            // An interrupted run has read some of them.
+            None if journal::is_left(path) => {}
+            None => {
+                let rules = rules.map(RulesArgs::rules).transpose()?.flatten().unwrap_or_default();
+                let walk = rules.walk(&dir)?;
+                progress.count(move || cover::files(walk));
+            }
+        }
         let options = self.read.plain_options(progress.hears());
         let each = &mut |finding: Finding| {
             findings.add(&finding);
@@ -264,7 +276,7 @@ impl WithArgs {
         let judged = if is_as_listed { outcome(&made.report) } else { Outcome::SomeFailed };
         let summary = Summary { path, outcome: judged, text, counts, evidence: None, more: &more };
         // The manifest is made although the reader of these rows may be gone.
-        let said = findings.close(&summary, operands);
+        let said = findings.close(&summary, Some(operands));
         let console = &findings.sheet.console;
         if !is_as_listed {
             said?;
@@ -455,6 +467,7 @@ impl SnapshotArgs {
                 path: &list,
                 update,
                 accept: None,
+                reads_all: true,
                 budget: None,
                 dir,
                 rules: Some(&self.rules),
@@ -525,6 +538,7 @@ impl UpdateArgs {
                 path: &self.manifest,
                 update,
                 accept: Some(&self.accept),
+                reads_all: self.full,
                 budget: None,
                 dir: self.dir.as_deref(),
                 rules: Some(&self.rules),
@@ -582,6 +596,7 @@ impl ScrubArgs {
                 path: &self.manifest,
                 update: Update::new().scrub(self.budget),
                 accept: Some(&self.accept),
+                reads_all: false,
                 budget: Some(self.budget),
                 dir: self.dir.as_deref(),
                 rules: None,

@@ -80,11 +80,11 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Writes what comes at the end. `operands` are the list, and the directory if it was named.
+    /// Writes what comes at the end. `operands` are the list, if there is one to accept rot in, and the directory if it was named.
     pub(super) fn close(
         &mut self,
         summary: &Summary<'_>,
-        operands: (&Path, Option<&Path>),
+        operands: Option<(&Path, Option<&Path>)>,
     ) -> anyhow::Result<()> {
         for finding in std::mem::take(&mut self.known) {
             self.show(&finding);
@@ -93,7 +93,7 @@ impl<'a> Findings<'a> {
             return Err(failed);
         }
         self.sheet.close(summary).context("the report")?;
-        if let Some(path) = &self.rotten {
+        if let (Some(path), Some(operands)) = (&self.rotten, operands) {
             self.sheet.console.say(&what_to_do(path, operands));
         }
         Ok(())
@@ -256,7 +256,11 @@ pub(super) fn summary(report: &Report) -> String {
     }
     if unread > 0 {
         text += &format!(
-            ", {unread} known by metadata, not read ({}; their size, times and inode are those of the manifest)",
+            "; {} not read ({})",
+            match unread {
+                1 => "1 file looks unchanged and was".into(),
+                _ => format!("{unread} files look unchanged and were"),
+            },
             HumanBytes(report.bytes_unread)
         );
     }
@@ -288,12 +292,13 @@ pub(super) fn back(report: &Report) -> Option<String> {
 /// Since when every file was read, and how long a round takes.
 pub(super) fn round(report: &Report, totals: &Totals, budget: Budget) -> String {
     let bytes = budget.of(totals.bytes).max(1);
-    let runs = count(totals.bytes.div_ceil(bytes).max(1), "such run");
+    let runs = match totals.bytes.div_ceil(bytes) {
+        0 | 1 => "1 run reads all files".into(),
+        runs => format!("about {runs} runs read all files once"),
+    };
     match report.oldest {
-        Some(day) => format!(
-            "every file that is as recorded was read on {day} or later; with this budget, {runs} read all files once"
-        ),
-        None => format!("no file is as recorded; with this budget, {runs} read all files once"),
+        Some(day) => format!("the oldest reading is of {day}; with this budget, {runs}"),
+        None => format!("no file is as recorded; with this budget, {runs}"),
     }
 }
 
@@ -345,6 +350,8 @@ pub(super) struct Limits<'a> {
     pub(super) quick: bool,
     pub(super) only: &'a [String],
     pub(super) not_compared: &'a [String],
+    /// The directory that was compared, where the list is of this run alone.
+    pub(super) instead: Option<&'a Path>,
 }
 
 /// What two manifests do not both record, so that no one can compare it.

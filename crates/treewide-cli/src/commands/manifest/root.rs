@@ -37,6 +37,12 @@ pub(super) fn list_of(dir: &Path) -> anyhow::Result<PathBuf> {
     Ok(full.with_file_name(name))
 }
 
+/// The list of a directory that is there: next to it, or in it as training programs and `treewide scale` write it.
+pub(crate) fn near(dir: &Path) -> anyhow::Result<PathBuf> {
+    let (list, inside) = (list_of(dir)?, dir.join("checkpoint.b3"));
+    Ok(if !list.exists() && inside.exists() { inside } else { list })
+}
+
 /// The directory that the manifest is compared with if none is named: the one of its name next to it or, if there is none, `.`. It
 /// must have anything that the manifest has. Else another tree would pass for one that was emptied and filled, and `update` would
 /// record it.
@@ -71,20 +77,16 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
     if missing > 0 {
         let place = named.as_deref().map_or("this directory".into(), shown);
         let way = match is_here_too && named.is_some() {
-            true => {
-                ", and something is in this directory; mount the disk, or give the right directory"
-            }
-            false => "; give its directory",
+            true => ", but some are in this directory",
+            false => "",
         };
         bail!(
-            "{list}: nothing that it lists is in {place} ({missing} looked for){way} as the second argument"
+            "{list}: none of its {missing} entries is in {place}{way}; is the disk mounted? Or name the directory after the list"
         );
     }
     // No record says whether `.` is it.
     if named.is_none() && !has_records {
-        bail!(
-            "{list}: lists nothing by which its directory is known; give that as the second argument"
-        );
+        bail!("{list}: lists nothing by which its directory is known; name that after the list");
     }
     Ok(named.unwrap_or(here))
 }
@@ -109,7 +111,7 @@ fn if_directory(dir: PathBuf) -> anyhow::Result<Option<PathBuf>> {
         Err(error) if error.kind() == ErrorKind::NotFound && !dir.is_symlink() => Ok(None),
         Err(error) => Err(error).with_context(|| {
             format!(
-                "{}: mount its disk, or give the right directory as the second argument",
+                "{}: is its disk mounted? Or name the right directory after the list",
                 shown(&dir)
             )
         }),

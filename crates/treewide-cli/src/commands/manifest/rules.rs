@@ -1,31 +1,19 @@
 //! The flags that say what a manifest covers.
 
+use crate::args::cover::CoverArgs;
 use crate::shell::console::{Console, complain};
 use crate::shell::program::Program;
 use clap::Args;
 use std::path::PathBuf;
 use treewide_manifest::xattrs::Xattrs;
-use treewide_manifest::{Globs, Report, Rules};
+use treewide_manifest::{Report, Rules};
 
 /// What a manifest covers.
 #[derive(Args)]
 #[command(next_help_heading = "Coverage")]
 pub(crate) struct RulesArgs {
-    /// Leave out paths that match a glob, and what is below them
-    ///
-    /// A glob without `/` matches a name at any depth (*.tmp), one with `/` a path from the root on (/a/b, a/**/b);
-    /// one that ends in `/` matches directories only. The rules are recorded, and `verify` and `update` use them. A rule that
-    /// matches nothing is named in the end.
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<String>,
-
-    /// Read globs from a file, one a line; empty lines and lines that begin with # are passed over
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    exclude_from: Vec<PathBuf>,
-
-    /// Leave out files and directories whose name begins with a dot
-    #[arg(long)]
-    no_hidden: bool,
+    #[command(flatten)]
+    cover: CoverArgs,
 
     /// Follow symbolic links, instead of recording where they lead
     #[arg(long)]
@@ -50,25 +38,12 @@ pub(crate) struct RulesArgs {
 impl RulesArgs {
     /// The rules; `None` if nothing was said of them.
     pub(super) fn rules(&self) -> anyhow::Result<Option<Rules>> {
-        let mut exclude = self.exclude.clone();
-        for path in &self.exclude_from {
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                anyhow::anyhow!("{}: {error}", treewide_files::name::shown(path))
-            })?;
-            // Editors on Windows put a mark before the first rule.
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-            exclude.extend(lines.map(str::to_owned));
-        }
-        // A glob that cannot be parsed is reported before anything is written.
-        Globs::new(&exclude)?;
         let rules = Rules {
-            exclude,
-            hidden: !self.no_hidden,
             follow: self.follow,
             one_file_system: self.one_file_system,
             modes: self.modes,
             xattrs: if self.xattrs { Xattrs::readable() } else { Xattrs::None },
+            ..self.cover.rules()?
         };
         Ok((rules != Rules::default()).then_some(rules))
     }
@@ -89,12 +64,12 @@ impl RulesArgs {
 
     /// The files that rules are read from.
     pub(super) fn files(&self) -> &[PathBuf] {
-        &self.exclude_from
+        self.cover.files()
     }
 
     /// Says which rules that were given matched nothing.
     pub(super) fn say_what_is_idle(&self, console: &Console, report: &Report) {
-        for rule in &report.idle_rules {
+        for rule in report.idle_rules.iter().filter(|it| self.cover.has_named(it)) {
             let rule = treewide_files::name::shown_text(rule);
             console.say(&format!("--exclude {rule}: nothing has such a name"));
         }

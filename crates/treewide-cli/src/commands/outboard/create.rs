@@ -3,25 +3,23 @@
 use super::files::Data;
 use super::group::{self, GroupArgs};
 use crate::args::mode::ModeArgs;
-use crate::args::report::ProgressArgs;
+use crate::args::output::OutputArgs;
+use crate::args::report::ReportArgs;
 use crate::args::threads::ThreadsArgs;
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
-use crate::shell::output;
+use crate::shell::output::{Output, Prints};
 use crate::shell::program::Program;
-use crate::shell::signals;
+use crate::shell::sheet::{Row, Text};
 use crate::shell::stdin::Stdin;
-use anyhow::{Context, bail};
+use crate::shell::tone::Tone;
+use anyhow::bail;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use treewide::Hash;
+use std::path::PathBuf;
 use treewide::file::{Options, OutboardError};
-use treewide::outboard::Layout;
-use treewide_files::Replacement;
-use treewide_files::digest::{Digest, Extent};
-use treewide_files::list;
+use treewide_files::list::json::Object;
 use treewide_files::name::{Listed, shown};
 
 pub(super) const CREATE: Notes = Notes::new(&[
@@ -46,10 +44,6 @@ pub(super) struct CreateArgs {
     #[arg(long, help_heading = "Output")]
     force: bool,
 
-    /// Write a JSON object instead of a line: path, digest, bytes, outboard, outboard_bytes, group
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
     #[command(flatten)]
     group: GroupArgs,
 
@@ -60,11 +54,11 @@ pub(super) struct CreateArgs {
     threads: ThreadsArgs,
 
     #[command(flatten)]
-    progress: ProgressArgs,
+    report: ReportArgs,
 }
 
 impl CreateArgs {
-    pub(super) fn run(&self, _: Program) -> anyhow::Result<Outcome> {
+    pub(super) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
         let (group, mode) =
             (self.group.of(self.output.as_deref()), self.mode.mode(&Stdin::default())?);
         let path = self.output.clone().unwrap_or_else(|| group::path(&self.file, group));
@@ -78,21 +72,15 @@ impl CreateArgs {
                 group::ending(group)
             );
         }
-        let progress = self.progress.start(true);
-        let hears = progress.hears();
+        let (data, file) = (Data::open(&self.file)?, std::slice::from_ref(&self.file));
+        let mut sheet = self.report.begin(program, &OutputArgs::default(), file, Prints::Always)?;
+        let hears = sheet.progress.hears();
         hears.reached(&self.file);
-        let data = Data::open(&self.file)?;
-        if data.is_at(&path, &self.file) {
-            bail!("{}: is the file itself, which its outboard would replace", shown(&path));
-        }
-        output::spare_manifest(&path)?;
-        if !self.force {
-            output::spare_full(&path)?;
-        }
-        let mut replacement = begin(&path, &self.file)?;
-        let len = data.len();
-        progress.show(move || Some(len));
-        let mut store = replacement.file().try_clone().with_context(|| shown(&path))?;
+        let (files, prints) = ((file, file), Prints::Always);
+        let output = Output::open(Some(&path), self.force, files, prints, &sheet.progress)?;
+        let mut store = output.file(&path)?;
+        sheet.progress.expects_bytes(Some(data.len()));
+        sheet.progress.show();
         let team = self.threads.team()?;
         let options = Options::new().mode(mode).watch(|bytes| {
             hears.hashed(0, bytes);
@@ -110,53 +98,26 @@ impl CreateArgs {
             (Ok(()), error) => error.into(),
         })?;
         data.unchanged(&self.file)?;
-        let digest = made.digest;
         hears.hashed(1, 0);
-        progress.finish();
-        replacement.complete().with_context(|| shown(&path))?;
-        appear(replacement, &path)?;
-        self.say(&path, &digest, &made.layout)?;
+        output.finish()?;
+        let (digest, layout, name) = (made.digest.to_hex(), made.layout, Listed::new(&self.file));
+        let line = || {
+            let line = format!("{}{digest}  {}", name.mark(), name.text());
+            (line, String::new(), String::new())
+        };
+        let more = |object: &mut Object| {
+            object.string("digest", &digest);
+            object.path("outboard", &path).number("outboard_bytes", layout.bytes());
+            object.number("group", layout.group().bytes());
+        };
+        sheet.row(&Row {
+            bytes: Some(layout.len()),
+            evidence: Some("read"),
+            more: &more,
+            text: Text::Parts(&line),
+            ..Row::new(&self.file, "hashed", "file", Tone::Good)
+        })?;
+        sheet.finish()?;
         Ok(Outcome::Success)
-    }
-
-    fn say(&self, path: &Path, digest: &Hash, layout: &Layout) -> anyhow::Result<()> {
-        let mut text = Vec::new();
-        if self.json {
-            let mut object = list::json::Object::about(&self.file);
-            object.string("verdict", "hashed").string("type", "file");
-            object.number("bytes", layout.len()).string("evidence", "read").null("detail");
-            object.string("digest", &digest.to_hex());
-            object.path("outboard", path).number("outboard_bytes", layout.bytes());
-            text.extend(object.number("group", layout.group().bytes()).finish().bytes());
-        } else {
-            let digest = Digest::of_hash(digest, Extent::default()).expect("the whole digest");
-            list::write_plain(&mut text, &Listed::new(&self.file), digest)?;
-        }
-        output::print(&text)
-    }
-}
-
-/// Begins to write a file that appears when it is complete.
-fn begin(path: &Path, data: &Path) -> anyhow::Result<Replacement> {
-    // Without it, a signal leaves the temporary file behind; that is not a reason to do nothing at all.
-    let _ = signals::watch();
-    let mut unfinished = signals::unfinished();
-    let replacement = Replacement::begin_of(path, [data])
-        .with_context(|| format!("{}: cannot write the outboard", shown(path)))?;
-    unfinished.push(replacement.temporary().to_owned());
-    Ok(replacement)
-}
-
-fn appear(replacement: Replacement, path: &Path) -> anyhow::Result<()> {
-    let mut unfinished = signals::unfinished();
-    let appeared = replacement.appear();
-    unfinished.clear();
-    match appeared.with_context(|| shown(path))? {
-        None => Ok(()),
-        Some((left, error)) => bail!(
-            "{}: this temporary file cannot be removed: {error}; {} is complete",
-            shown(&left),
-            shown(path)
-        ),
     }
 }

@@ -1,22 +1,14 @@
 //! `treewide outboard repair`.
 
+use super::compared::{Compared, ComparedArgs};
 use super::failure::named;
-use super::files::{Data, open_outboard};
-use super::group::GroupArgs;
-use super::ranges::PartArgs;
+use super::files::Data;
 use super::totals::Totals;
-use super::trust::TrustArgs;
-use crate::args::mode::ModeArgs;
-use crate::args::output::OutputArgs;
-use crate::args::report::ReportArgs;
-use crate::args::threads::ThreadsArgs;
 use crate::commands::comparing;
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::Prints;
 use crate::shell::program::Program;
 use crate::shell::sheet::Summary;
-use crate::shell::stdin::Stdin;
 use crate::shell::tone::Tone;
 use crate::shell::wording::{state_tone, state_word};
 use anyhow::bail;
@@ -24,9 +16,8 @@ use clap::Args;
 use indicatif::HumanBytes;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
-use treewide::outboard::{Error, Mended, Outboard, WriteAt};
+use treewide::outboard::{Error, Mended, WriteAt};
 use treewide_files::name::shown;
 
 /// Ranges that wait to be said, at most.
@@ -53,33 +44,12 @@ pub(super) const REPAIR: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = REPAIR.short(), after_long_help = REPAIR.long())]
 pub(super) struct RepairArgs {
-    /// The file
-    file: PathBuf,
-
     /// A copy of the file; it may be damaged in other places
     #[arg(long, value_name = "COPY")]
     from: PathBuf,
 
     #[command(flatten)]
-    part: PartArgs,
-
-    #[command(flatten)]
-    report: ReportArgs,
-
-    #[command(flatten)]
-    group: GroupArgs,
-
-    #[command(flatten)]
-    mode: ModeArgs,
-
-    #[command(flatten)]
-    trust: TrustArgs,
-
-    #[command(flatten)]
-    threads: ThreadsArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
+    compared: ComparedArgs,
 }
 
 impl RepairArgs {
@@ -88,29 +58,19 @@ impl RepairArgs {
     }
 
     fn repair(&self, program: Program) -> anyhow::Result<Outcome> {
-        let data = Data::open_to_write(&self.file)?;
-        if data.is_at(&self.from, &self.file) {
+        let file = &self.compared.file;
+        let data = Data::open_to_write(file)?;
+        if data.is_at(&self.from, file) {
             bail!("{}: is the file itself, and no copy of it", shown(&self.from));
         }
         let copy = Data::open(&self.from)?;
-        let (path, group) = self.group.find(&self.file, self.part.outboard.as_deref())?;
-        let (store, layout) = open_outboard(&path, group, self.part.size.unwrap_or(data.len()))?;
-        let mode = self.mode.mode(&Stdin::default())?;
-        let (root, is_trusted) =
-            self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
-        self.part.require(&self.file, &layout)?;
-        let inputs = self.trust.inputs(&[&self.file, &self.from, &path]);
-        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::OnlyFailures)?;
-        let progress = Rc::clone(&sheet.progress);
-        let hears = progress.hears();
-        hears.reached(&self.file);
-        let mut data = data.counted(hears);
-        progress.show(|| None);
-        let (outboard, team) = (Outboard::new(&root, layout, mode, store), self.threads.team()?);
+        let compared = self.compared.begin(program, data, Some(&self.from))?;
+        let Compared { mut sheet, mut data, path, layout, outboard, is_trusted, .. } = compared;
+        let (ranges, team) = (compared.ranges, compared.team);
+        sheet.progress.show();
         let (mut totals, mut bytes) = (Totals::default(), 0);
         let mut written = Ok(());
         // None is looked at twice.
-        let ranges = self.part.groups(&layout);
         let (sender, mended) = sync_channel(WAITING);
         let repaired = std::thread::scope(|scope| {
             let (data, copy, outboard) = (&mut data, &copy, &outboard);
@@ -135,19 +95,18 @@ impl RepairArgs {
                 }
                 // The file is repaired also if that cannot be said.
                 if written.is_ok() {
-                    written = super::row(&mut sheet, &self.file, state, range);
+                    written = super::row(&mut sheet, file, state, range);
                 }
             }
             repairing.join().expect("repairing does not panic")
         });
         repaired.map_err(|error| match error {
             Error::Copy(_) => named(&error, &self.from, &path),
-            error => named(&error, &self.file, &path),
+            error => named(&error, file, &path),
         })?;
         let synced = WriteAt::sync(&mut data);
-        synced.map_err(|error| anyhow::anyhow!("{}: {error}", shown(&self.file)))?;
+        synced.map_err(|error| anyhow::anyhow!("{}: {error}", shown(file)))?;
         data.is_done();
-        progress.finish();
         written?;
         let by = if is_trusted { "the digest" } else { "its outboard, as no digest was given" };
         let repaired = format!("{} repaired by {by}", HumanBytes(bytes));
@@ -157,20 +116,13 @@ impl RepairArgs {
             Outcome::Success => repaired,
             _ => format!("{repaired}; {}", totals.left(&self.from, &path)),
         };
-        let text = format!("{}: {text}", shown(&self.file));
+        let text = format!("{}: {text}", shown(file));
         let counts = vec![
             ("repaired", bytes),
             ("bad", totals.bad.bytes),
             ("unknown", totals.unknown.bytes),
             ("extra", totals.extra.bytes),
         ];
-        sheet.end(&Summary {
-            path: &self.file,
-            outcome,
-            text,
-            counts,
-            evidence: None,
-            more: &|_| {},
-        })
+        sheet.end(&Summary::new(file, outcome, text, counts))
     }
 }

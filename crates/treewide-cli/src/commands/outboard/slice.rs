@@ -96,7 +96,7 @@ impl SliceArgs {
         let inputs = self.trust.inputs(&[&self.file, &path]);
         let output = self.output.open((&inputs, &inputs), Prints::Always, &progress)?;
         let mut to = Sink::new(output);
-        progress.show(|| None);
+        progress.show();
         let made = encode(&source, group, &self.range.ranges, &mut to);
         to.end(made.map_err(|error| match error {
             EncodeError::Source(error) => named(&error, &self.file, &path),
@@ -153,7 +153,7 @@ impl UnsliceArgs {
         let inputs = std::slice::from_ref(&self.file);
         let output = self.output.open((inputs, inputs), Prints::Always, &progress)?;
         let mut to = Sink::new(output);
-        progress.show(|| None);
+        progress.show();
         let write = |_, bytes: &[u8]| {
             hears.hashed(0, bytes.len() as u64);
             to.write_all(bytes)

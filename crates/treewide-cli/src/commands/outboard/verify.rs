@@ -1,28 +1,19 @@
 //! `treewide outboard verify`.
 
+use super::compared::{Compared, ComparedArgs};
 use super::failure::named;
-use super::files::{Data, open_outboard};
-use super::group::GroupArgs;
-use super::ranges::PartArgs;
+use super::files::Data;
 use super::totals::{Part, Totals};
-use super::trust::TrustArgs;
-use crate::args::mode::ModeArgs;
-use crate::args::output::OutputArgs;
-use crate::args::report::ReportArgs;
-use crate::args::threads::ThreadsArgs;
 use crate::commands::comparing::{self, EXIT};
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
-use crate::shell::output::Prints;
 use crate::shell::program::Program;
 use crate::shell::sheet::Summary;
-use crate::shell::stdin::Stdin;
 use crate::shell::wording::{count, state_tone, state_word};
 use clap::Args;
 use indicatif::HumanBytes;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use treewide::outboard::{Layout, Outboard};
+use std::path::Path;
+use treewide::outboard::Layout;
 use treewide_files::list::json::Object;
 use treewide_files::name::shown;
 
@@ -46,29 +37,8 @@ pub(super) const VERIFY: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
 pub(super) struct VerifyArgs {
-    /// The file
-    file: PathBuf,
-
     #[command(flatten)]
-    part: PartArgs,
-
-    #[command(flatten)]
-    report: ReportArgs,
-
-    #[command(flatten)]
-    group: GroupArgs,
-
-    #[command(flatten)]
-    mode: ModeArgs,
-
-    #[command(flatten)]
-    trust: TrustArgs,
-
-    #[command(flatten)]
-    threads: ThreadsArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
+    compared: ComparedArgs,
 }
 
 impl VerifyArgs {
@@ -77,49 +47,33 @@ impl VerifyArgs {
     }
 
     fn verify(&self, program: Program) -> anyhow::Result<Outcome> {
-        let data = Data::open(&self.file)?;
-        let (path, group) = self.group.find(&self.file, self.part.outboard.as_deref())?;
-        let (store, layout) = open_outboard(&path, group, self.part.size.unwrap_or(data.len()))?;
-        let mode = self.mode.mode(&Stdin::default())?;
-        let (root, is_trusted) =
-            self.trust.digest_or_root(&self.file, &path, &store, &layout, mode)?;
-        self.part.require(&self.file, &layout)?;
-        let inputs = self.trust.inputs(&[&self.file, &path]);
-        let mut sheet = self.report.begin(program, &self.output, &inputs, Prints::OnlyFailures)?;
-        let progress = Rc::clone(&sheet.progress);
-        let hears = progress.hears();
-        hears.reached(&self.file);
-        let data = data.counted(hears);
-        let ranges = self.part.groups(&layout);
+        let (file, mode) = (&self.compared.file, &self.compared.mode);
+        let compared = self.compared.begin(program, Data::open(file)?, None)?;
+        let Compared { mut sheet, data, path, layout, outboard, root, is_trusted, ranges, team } =
+            compared;
         let covered = ranges.iter().map(|range| range.end.min(layout.len()) - range.start).sum();
-        progress.show(move || Some(covered));
-        let team = self.threads.team()?;
-        let outboard = Outboard::new(&root, layout, mode, store);
+        sheet.progress.expects_bytes(Some(covered));
+        sheet.progress.show();
         let mut totals = Totals::default();
         for range in &ranges {
             // The damage is found in order, as the iterator goes; a long range by all threads.
             let mut damage = outboard.damage(&data, range.clone());
             while let Some(found) = team.run(|| damage.next()) {
-                let found = found.map_err(|error| match data.unchanged(&self.file) {
-                    Ok(()) => named(&error, &self.file, &path),
+                let found = found.map_err(|error| match data.unchanged(file) {
+                    Ok(()) => named(&error, file, &path),
                     Err(changed) => changed,
                 })?;
                 totals.add(&found, &layout);
-                super::row(
-                    &mut sheet,
-                    &self.file,
-                    (state_tone(found.kind), state_word(found.kind)),
-                    &found.range,
-                )?;
+                let state = (state_tone(found.kind), state_word(found.kind));
+                super::row(&mut sheet, file, state, &found.range)?;
                 sheet.flush()?;
             }
         }
         // What was found may be of two versions of the file.
-        data.unchanged(&self.file)?;
+        data.unchanged(file)?;
         data.is_done();
-        progress.finish();
-        let text = summary(&totals, &layout, covered, is_trusted, &path, self.mode.others());
-        let text = format!("{}: {text}", shown(&self.file));
+        let text = summary(&totals, &layout, covered, is_trusted, &path, mode.others());
+        let text = format!("{}: {text}", shown(file));
         let counts = vec![
             ("length", layout.len()),
             ("covered", covered),
@@ -132,8 +86,8 @@ impl VerifyArgs {
         let more = |object: &mut Object| {
             object.string_or_null("digest", digest.as_deref());
         };
-        let outcome = totals.outcome();
-        sheet.end(&Summary { path: &self.file, outcome, text, counts, evidence: None, more: &more })
+        let summary = Summary::new(file, totals.outcome(), text, counts);
+        sheet.end(&Summary { more: &more, ..summary })
     }
 }
 

@@ -38,6 +38,10 @@ impl Screen {
         !state.is_over
     }
 
+    pub(super) fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
     /// Draws the line in place of the one before: `text`, and the end of `name` that there is room for.
     pub(super) fn draw(&self, text: &str, name: &str) {
         let mut state = self.state();
