@@ -318,7 +318,7 @@ fn a_long_file_is_named_with_its_length() {
     File::create(folder.join("d/long")).unwrap().set_len(1 << 40).unwrap();
     for (args, parts) in [
         ("sum small d/long", &["1.00 TiB", "left", "d/long"]),
-        ("sum -r d", &["% of 1.00 TiB", "left", "d/long"]),
+        ("sum -r d", &["of 1.00 TiB (0%)", "left", "d/long"]),
     ] {
         let (end, screen, _) = terminal();
         let mut command = treewide(&folder, args);
