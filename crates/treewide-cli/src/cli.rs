@@ -7,8 +7,9 @@ use crate::commands::explain::{self, ExplainArgs};
 use crate::commands::help::Notes;
 use crate::commands::manifest::compare::{self, DiffArgs, VerifyArgs};
 use crate::commands::manifest::history::{self, HistoryArgs};
-use crate::commands::manifest::make::{self, ScrubArgs, SnapshotArgs, UpdateArgs};
+use crate::commands::manifest::make::{self, SnapshotArgs, UpdateArgs};
 use crate::commands::manifest::root;
+use crate::commands::manifest::scrub::{self, ScrubArgs};
 use crate::commands::manifest::show::{self, ManifestArgs};
 use crate::commands::missing::{self, MissingArgs};
 use crate::commands::outboard::{self, OutboardArgs};
@@ -138,7 +139,7 @@ const PAGES: &[(&str, Notes)] = &[
     ("snapshot", make::SNAPSHOT),
     ("verify", compare::VERIFY),
     ("update", make::UPDATE),
-    ("scrub", make::SCRUB),
+    ("scrub", scrub::SCRUB),
     ("diff", compare::DIFF),
     ("dupes", dupes::NOTES),
     ("missing", missing::NOTES),

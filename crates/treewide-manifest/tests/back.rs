@@ -197,3 +197,65 @@ fn path_of_another_type_has_one_verdict() {
         assert_eq!(said.differences(), expected);
     }
 }
+
+/// Whatever happens to a file in doubt and to its copies, night by night: no list has its content until it is accepted.
+#[test]
+fn content_in_doubt_is_recorded_under_no_path() {
+    const ROT: &str = "content oF f";
+    let names = [NAME, "0", "k/f", "z", "d/e/cafe\u{301} f"];
+    let cases = 60;
+    for seed in 0..cases {
+        let mut state = seed * 2 + 1;
+        let mut random = |below: usize| {
+            state = u64::wrapping_mul(state, 6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        let tree = Tree::new(&[(NAME, "content of f"), ("l", "kept"), ("m", "kept as well")]);
+        tree.snapshot();
+        let (keep, away) = (tree.folder().join("keep"), tree.folder().join("away"));
+        copy(&tree.at(NAME), &away);
+        fs::write(tree.at(NAME), ROT).unwrap();
+        let time = fs::metadata(&away).unwrap().modified().unwrap();
+        fs::File::options().write(true).open(tree.at(NAME)).unwrap().set_modified(time).unwrap();
+        copy(&tree.at(NAME), &keep);
+        assert_eq!(update(&tree, &[]).report.files_kept, 1);
+        let mut nights = Vec::new();
+        for _ in 0..6 {
+            let (at, other) = (tree.at(names[random(5)]), tree.at(names[random(5)]));
+            let act = random(6);
+            nights.push((act, at.clone(), other.clone()));
+            match act {
+                0 if at.is_file() => fs::write(&at, fs::read(&at).unwrap()).unwrap(),
+                1 => _ = fs::remove_file(&at),
+                2 if at.is_file() && other.parent().unwrap().is_dir() => {
+                    fs::rename(&at, &other).unwrap();
+                }
+                3 if at.parent().unwrap().is_dir() => {
+                    _ = fs::remove_file(&at);
+                    std::os::unix::fs::symlink("/nowhere", &at).unwrap();
+                }
+                _ => {
+                    _ = fs::remove_file(&at);
+                    copy(&keep, &at);
+                    if act == 4 {
+                        fs::write(&at, ROT).unwrap();
+                    }
+                }
+            }
+            let there = names.map(|it| fs::read(tree.at(it)).is_ok());
+            let said = [tree.verify(), update(&tree, &[])];
+            for (said, (name, is_there)) in
+                said.iter().flat_map(|said| names.iter().zip(there).map(move |it| (said, it)))
+            {
+                let class = is_there.then(|| said.verdict(name).class());
+                let is_doubt = class.is_none_or(|it| matches!(it, Class::Rot | Class::Suspect));
+                assert!(is_doubt, "{seed}: {name}: {:?} after {nights:?}", said.differences());
+            }
+            let rot = treewide::hash(ROT.as_bytes()).to_hex().to_string();
+            assert!(!fs::read_to_string(tree.list()).unwrap().contains(&rot), "{nights:?}");
+        }
+        update(&tree, &["**"]);
+        assert!(tree.verify().is_fine(), "{nights:?}: {:?}", tree.verify().differences());
+    }
+    println!("nights of a file in doubt: {cases} cases");
+}

@@ -2,7 +2,7 @@
 //!
 //! Random lives of a tree, with runs that are killed at each step, damage, old pairs, and programs that know no past. Kills are made from
 //! the files before and after a run, as no step is left out by that. `TREEWIDE_TEST_SEED` repeats one life, `TREEWIDE_TEST_HISTORIES`
-//! runs that many.
+//! runs that many. One file although it is long: all tests read the past by the same model.
 
 mod common;
 

@@ -13,7 +13,7 @@ const JUNK: [&str; 5] = [".DS_Store", "Thumbs.db", "@eaDir/", ".Trash*/", "lost+
 #[derive(Args)]
 #[command(next_help_heading = "Coverage")]
 pub(crate) struct CoverArgs {
-    /// Leave out paths that match a glob, and what is below them
+    /// Exclude paths that match GLOB, and everything below them
     ///
     /// A glob without `/` matches a name at any depth (*.tmp), one with `/` a path from the directory on (/a/b, a/**/b);
     /// one that ends in `/` matches directories only.

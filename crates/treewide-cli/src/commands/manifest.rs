@@ -10,4 +10,5 @@ pub(crate) mod make;
 mod report;
 pub(crate) mod root;
 mod rules;
+pub(crate) mod scrub;
 pub(crate) mod show;

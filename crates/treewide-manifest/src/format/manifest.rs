@@ -3,7 +3,8 @@
 use crate::error::{Error, ErrorKind};
 use crate::format::also;
 use crate::format::facts::Facts as Digest;
-use crate::format::index::{Header, IndexFile, Mount, OF_ANOTHER, Trailer, push_record};
+use crate::format::index::lines::push_record;
+use crate::format::index::{Header, IndexFile, Mount, OF_ANOTHER, Trailer};
 use crate::format::list::{InOrder, Line, List};
 use crate::format::name;
 use crate::format::record::{FileRecord, Record, What};

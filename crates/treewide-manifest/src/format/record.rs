@@ -69,7 +69,7 @@ pub struct Facts {
 pub struct Doubt {
     /// The day of the first run that said so.
     pub since: Day,
-    /// The BLAKE3 hash of the content that it has; `None` if it cannot be read.
+    /// The BLAKE3 hash of the content that it had when it was last read since; `None` if it was not.
     pub found: Option<[u8; OUT_LEN]>,
 }
 
@@ -87,7 +87,9 @@ impl Facts {
 
     /// Notes that a run finds this content, or none, in the place of the recorded one.
     fn is_not(&mut self, found: Option<[u8; OUT_LEN]>) {
-        let since = self.doubt.as_ref().map_or_else(Day::today, |it| it.since);
+        let before = self.doubt.take();
+        let since = before.as_ref().map_or_else(Day::today, |it| it.since);
+        let found = found.or(before.and_then(|it| it.found));
         self.doubt = Some(Box::new(Doubt { since, found }));
     }
 

@@ -9,7 +9,8 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::format::day::Day;
-use crate::format::index::{self, Header, Lines};
+use crate::format::index::lines::Lines;
+use crate::format::index::{self, Header};
 use crate::format::list::{self, List};
 use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{Record, What};

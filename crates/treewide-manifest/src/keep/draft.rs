@@ -12,6 +12,7 @@
 
 use crate::error::Error;
 use crate::format::day;
+use crate::format::index::lines::{self, end_of_check};
 use crate::format::index::{self, Mount};
 use crate::format::list::{self, List};
 use crate::format::manifest::{Manifest, index_path};
@@ -231,13 +232,13 @@ impl Draft {
         }
     }
 
-    pub(crate) fn start(&mut self, rules: &Rules, root: &Path, also: &[Algorithm]) -> index::Lines {
+    pub(crate) fn start(&mut self, rules: &Rules, root: &Path, also: &[Algorithm]) -> lines::Lines {
         self.facts
-            .extend_from_slice(index::Lines::header(rules, root, also, &self.began).as_bytes());
-        index::Lines::new(rules)
+            .extend_from_slice(lines::Lines::header(rules, root, also, &self.began).as_bytes());
+        lines::Lines::new(rules)
     }
 
-    pub(crate) fn add(&mut self, record: &Record, lines: &mut index::Lines) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, record: &Record, lines: &mut lines::Lines) -> Result<(), Error> {
         if let What::File(file) = &record.what
             && name::is_listable(&record.name)
         {
@@ -272,7 +273,7 @@ impl Draft {
 
     pub(crate) fn complete(
         &mut self,
-        lines: &index::Lines,
+        lines: &lines::Lines,
         additions: Additions,
         accepts_damage: bool,
     ) -> Result<Totals, Error> {
@@ -288,7 +289,7 @@ impl Draft {
             .map_err(|error| Error::write(&self.path, error.into()))?;
         self.facts.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
         self.write()?;
-        self.facts.extend_from_slice(index::end_of_check(&self.index_hasher).as_bytes());
+        self.facts.extend_from_slice(end_of_check(&self.index_hasher).as_bytes());
         self.write()?;
         // Next to each other, as each waits for the disk.
         let (list, index) = (&mut self.list, &mut self.index);

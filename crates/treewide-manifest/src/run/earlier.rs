@@ -172,7 +172,8 @@ impl Earlier {
                 return Ok(true);
             }
         }
-        Ok(self.has()?.doubts.iter().any(|it| it.1 == stamp.len))
+        // A copy of a file in doubt has any length.
+        Ok(stamp.len > 0 && !(self.has()?.doubts.is_empty() && self.had()?.doubts.is_empty()))
     }
 
     /// Judges a file that is new, or that is edited by the record `was` of its name. The first of these judges it:
@@ -181,7 +182,7 @@ impl Earlier {
     /// 2. one with its inode, mtime and size, under another name. One of the past counts if the file is not younger: else the inode was used
     ///    again;
     /// 3. for a new file, one with its size, its mtime and the last part of its name: a copy on another disk;
-    /// 4. for a new file, one in doubt that has its content now, unless that is recorded elsewhere: a copy of it.
+    /// 4. for a new file, one that was in doubt with its content, if no record has that: a copy of it, or itself.
     ///
     /// If none does, it is said whether its content was once recorded under its name.
     pub(crate) fn judge(
@@ -221,8 +222,8 @@ impl Earlier {
             }
         }
         let doubt = |it: &Was, moved| {
-            let verdict = Verdict::Suspect { moved, from: Some(it.name.clone()) };
-            Ok(Judged::doubt(verdict, it, is_new))
+            let from = is_other(it).then(|| it.name.clone());
+            Ok(Judged::doubt(Verdict::Suspect { moved, from }, it, is_new))
         };
         if !by_inode.all().any(has_its_content) {
             for it in self.read(by_inode)?.into_iter().filter(is_other) {
@@ -246,13 +247,19 @@ impl Earlier {
                 }
             }
         }
-        if is_new && !was_moved {
-            let has = self.has()?;
-            let copied = has.doubts.iter().filter(|it| equal(&it.0, digest)).map(|it| it.2);
-            let copied = copied.filter(|_| !has.files.iter().any(has_its_content)).take(1);
-            let found = Found { has: copied.collect(), had: Vec::new() };
-            if let Some(it) = self.read(found)?.pop() {
-                return doubt(&it, Vec::new());
+        // An empty file is a copy of nothing.
+        if is_new && !was_moved && stamp.len > 0 {
+            let doubts = |table: &Table| table.doubts(digest).collect();
+            let copied = Found { has: doubts(self.has()?), had: doubts(self.had()?) };
+            if copied.all().next().is_some() {
+                let same = |table: &Table| {
+                    table.files.iter().copied().filter(|it| has_its_content(it)).collect()
+                };
+                let same = Found { has: same(self.has()?), had: same(self.had()?) };
+                let is_recorded = self.read(same)?.iter().any(|it| equal(&it.file.digest, digest));
+                if let Some(it) = self.read(copied)?.first().filter(|_| !is_recorded) {
+                    return doubt(it, Vec::new());
+                }
             }
         }
         let had = || by_name.iter().filter(|it| it.until.is_some());
@@ -315,8 +322,8 @@ struct Table {
     files: Vec<Known>,
     /// Keys, and the number of the file that has them.
     by: [Vec<(u32, u32)>; 3],
-    /// The contents that files in doubt have, and their lengths.
-    doubts: Vec<([u8; OUT_LEN], u64, Known)>,
+    /// The contents with which files were in doubt.
+    doubts: Vec<([u8; OUT_LEN], Known)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -350,14 +357,17 @@ impl Table {
         }
         let seconds = mtime.map_or(0, |it| (it / SECOND) as u32);
         let known = Known { place, begun: begin(&file.digest), seconds };
-        self.doubts
-            .extend(record.facts().and_then(|it| Some((it.doubt.as_ref()?.found?, bytes, known))));
+        self.doubts.extend(record.facts().and_then(|it| Some((it.doubt.as_ref()?.found?, known))));
         self.files.push(known);
     }
 
     fn sorted(mut self) -> Self {
         self.by.iter_mut().for_each(|it| it.sort_unstable());
         self
+    }
+
+    fn doubts(&self, digest: &[u8; OUT_LEN]) -> impl Iterator<Item = Known> {
+        self.doubts.iter().filter(|it| equal(&it.0, digest)).map(|it| it.1)
     }
 
     /// The newest first.

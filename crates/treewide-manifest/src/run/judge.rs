@@ -195,14 +195,20 @@ impl<'a> Judge<'a> {
     pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
         let Some(stamp) = &is.stamp else { return Verdict::Changing };
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
+            let still = was.facts.as_ref().and_then(|it| it.doubt.as_ref()?.found);
             let timed = was.facts.as_ref().and_then(|it| Some((it, it.timed()?)));
             let verdict = timed.map(|(facts, seen)| {
                 other_content(facts, facts.bytes == is.bytes, seen.moved(stamp))
             });
             // Times of a damaged index may be damaged as well, and excuse nothing.
             let is_proven = |it: &Verdict| it.is_doubtful() || self.report.damage.is_none();
-            let untimed = Verdict::Changed(Change::Content { untimed: true });
-            return verdict.filter(is_proven).unwrap_or(untimed);
+            return match verdict.filter(is_proven) {
+                // No time excuses content that was in doubt.
+                Some(it) if !it.is_doubtful() && still == Some(is.digest) => {
+                    Verdict::Suspect { moved: Vec::new(), from: None }
+                }
+                verdict => verdict.unwrap_or(Verdict::Changed(Change::Content { untimed: true })),
+            };
         }
         let key = was.facts.as_ref().and_then(Facts::seen);
         match was.facts.as_ref().and_then(|facts| facts.mode) {

@@ -8,6 +8,7 @@ mod write;
 use crate::error::Error;
 use crate::format::also;
 use crate::format::day::Day;
+use crate::format::index::lines::Lines;
 use crate::format::index::{self, Mount};
 use crate::format::manifest::Manifest;
 use crate::format::name;
@@ -333,7 +334,7 @@ struct Run<'a> {
     links: u64,
     /// What goes to the past.
     additions: Additions,
-    lines: index::Lines,
+    lines: Lines,
     today: Day,
     /// The first moment of each device, at which none of its files was read.
     first: Vec<(u64, Moment)>,
@@ -478,6 +479,15 @@ impl<'a> Run<'a> {
             }
         };
         let what = What::File(self.recorded(&read, moment));
+        let record = match record {
+            // What was no file has no content: the file is new.
+            Some(it) if !matches!(it.what, What::File(_) | What::Unknown(..)) => {
+                self.guard.gone(&it);
+                judge.gone(*it, Ok(Some(Type::File)));
+                None
+            }
+            record => record,
+        };
         let Some(record) = record else {
             let path = task.path;
             let name = name::relative(&path, self.guard.dir).into_owned();
@@ -488,7 +498,6 @@ impl<'a> Run<'a> {
             self.added(&new, (told, then), judge);
             return self.write(&new);
         };
-        let was = record.kind();
         let mut new = Record::new(record.name, what);
         match record.what {
             What::File(mut was) => {
@@ -521,8 +530,7 @@ impl<'a> Run<'a> {
                 }
                 judge.tell(finding);
             }
-            What::Unknown(..) => self.added(&new, (None, None), judge),
-            _ => judge.tell(about(&new.name, Type::File, Verdict::ReplacedType { was })),
+            _ => self.added(&new, (None, None), judge),
         }
         new.xattrs = read.xattrs;
         self.write(&new)

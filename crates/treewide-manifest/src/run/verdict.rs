@@ -122,7 +122,7 @@ pub enum Verdict {
     },
     /// Its content is not as recorded, while size and mtime are. Other things moved, which say nothing of the content.
     Suspect {
-        /// Such as `ctime`: by `chmod`, a new hard link, a copy or a restored backup. Empty of a copy of a file in doubt.
+        /// Such as `ctime`: by `chmod`, a new hard link, a copy or a restored backup. Empty if it has the content of a file in doubt, which may be itself.
         moved: Vec<&'static str>,
         /// The recorded path that has its inode, mtime and size, or its content and is in doubt, if that is another one.
         from: Option<Vec<u8>>,
@@ -370,6 +370,9 @@ impl Verdict {
                 let (from, inode) = (shown(from), !moved.contains(&"inode"));
                 let those = if inode { "size, mtime and inode" } else { "size and mtime" };
                 format!("{those} are those of {from}, the content is not")
+            }
+            Self::Suspect { moved, from: None } if moved.is_empty() => {
+                "still has the content that is in doubt".into()
             }
             Self::Suspect { moved, from: None } => {
                 let moved = moved.join(" and ");

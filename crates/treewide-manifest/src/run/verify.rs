@@ -220,8 +220,13 @@ impl Run<'_> {
             Note::Unread(record) => judge.unread(record),
             Note::Back(back) => judge.back(&back),
             Note::Other(both) => {
-                let (record, entry) = &*both;
-                let (verdict, _) = judge.other(record, entry);
+                let (record, entry) = *both;
+                let (verdict, _) = judge.other(&record, &entry);
+                if let (Verdict::ReplacedType { .. }, There::File(_)) = (&verdict, &entry.what) {
+                    // What was no file has no content: the file is new.
+                    let _ = judge.gone(record, Ok(Some(Type::File)));
+                    return self.note(Note::New(Box::new(entry)), judge);
+                }
                 judge.tell(about(entry.name(), entry.kind(), verdict));
             }
             Note::Gone(record, there) => {

@@ -69,14 +69,6 @@ pub(crate) const UPDATE: Notes = Notes {
     ])
 };
 
-pub(crate) const SCRUB: Notes = Notes {
-    exit: UPDATE.exit,
-    ..Notes::new(&[
-        ("treewide scrub photos.b3 photos", "each night: all files in twenty nights"),
-        ("treewide scrub --budget 200G photos.b3 photos", ""),
-    ])
-};
-
 /// Write a manifest of a directory
 ///
 /// X.b3 is a list of digests that b3sum can check, in the order of the paths; the same names and contents give
@@ -147,7 +139,7 @@ pub(crate) struct WithArgs {
 
 /// What is accepted.
 #[derive(Args)]
-struct AcceptArgs {
+pub(super) struct AcceptArgs {
     /// Record the new content of files that are ROT or SUSPECT, if they match a glob
     ///
     /// They are read. So also of files that are CHANGED where no times are recorded, as by a list without an index.
@@ -190,24 +182,24 @@ impl AcceptArgs {
 const LONG: u64 = 64 << 20;
 
 /// A manifest that is to be made.
-struct Making<'a> {
+pub(super) struct Making<'a> {
     /// The list that is written.
-    path: &'a Path,
-    update: Update,
+    pub(super) path: &'a Path,
+    pub(super) update: Update,
     /// What is accepted, if there is an old one at its place.
-    accept: Option<&'a AcceptArgs>,
-    reads_all: bool,
+    pub(super) accept: Option<&'a AcceptArgs>,
+    pub(super) reads_all: bool,
     /// The bytes that are read although nothing else lets the run read them.
-    budget: Option<Budget>,
-    dir: Option<&'a Path>,
-    rules: Option<&'a RulesArgs>,
+    pub(super) budget: Option<Budget>,
+    pub(super) dir: Option<&'a Path>,
+    pub(super) rules: Option<&'a RulesArgs>,
     /// Other files that are read.
-    lists: &'a [PathBuf],
+    pub(super) lists: &'a [PathBuf],
 }
 
 impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when no one else can write it any more.
-    fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
+    pub(super) fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
         let Making { path, update, accept, reads_all, budget, dir, rules, lists } = making;
         let old = accept.map(|_| path);
         let accepts_damage = accept.is_some_and(|it| it.accept_damage);
@@ -498,7 +490,7 @@ impl SnapshotArgs {
 #[derive(Args)]
 #[command(after_help = UPDATE.short(), after_long_help = UPDATE.long())]
 pub(crate) struct UpdateArgs {
-    /// The list of the manifest; its index is next to it. A directory X stands for X.b3 next to it
+    /// The list of the manifest, or its directory: X means X.b3
     #[arg(value_name = "X.b3", value_parser = root::list())]
     manifest: PathBuf,
 
@@ -557,52 +549,5 @@ impl UpdateArgs {
             None => Ok(None),
             Some(_) => self.rules.added_to(Manifest::open(&self.manifest)?.rules()),
         }
-    }
-}
-
-/// Read a part of a directory each time, to find rot
-///
-/// Does what `update` does, and also reads the files that were read longest ago, so that all have their turn. The last lines say since
-/// when every file was read, and how many such runs read all. Run it each night.
-#[derive(Args)]
-#[command(after_help = SCRUB.short(), after_long_help = SCRUB.long())]
-pub(crate) struct ScrubArgs {
-    /// The list of the manifest; its index is next to it. A directory X stands for X.b3 next to it
-    #[arg(value_name = "X.b3", value_parser = root::list())]
-    manifest: PathBuf,
-
-    /// The directory [default: X next to X.b3, or .]
-    #[arg(value_name = "DIR")]
-    dir: Option<PathBuf>,
-
-    /// How much is read of the files that look unchanged: 5%, or 200G
-    ///
-    /// At least one file is. The index records when each file was read, so that all have their turn.
-    #[arg(long, value_name = "PART", default_value = "5%", value_parser = Budget::parse)]
-    #[arg(help_heading = "Reading")]
-    budget: Budget,
-
-    #[command(flatten)]
-    accept: AcceptArgs,
-
-    #[command(flatten)]
-    with: WithArgs,
-}
-
-impl ScrubArgs {
-    pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
-        run(program, || {
-            let making = Making {
-                path: &self.manifest,
-                update: Update::new().scrub(self.budget),
-                accept: Some(&self.accept),
-                reads_all: false,
-                budget: Some(self.budget),
-                dir: self.dir.as_deref(),
-                rules: None,
-                lists: &[],
-            };
-            self.with.make(program, making)
-        })
     }
 }

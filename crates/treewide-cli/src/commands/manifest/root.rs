@@ -15,7 +15,7 @@ const LOOKED_FOR: usize = 1000;
 /// The ending of a list.
 pub(crate) const ENDING: &str = "b3";
 
-/// Parses the operand of a manifest. A directory stands for the one of its name next to it.
+/// Parses a manifest operand: a list, or a directory X, which means X.b3.
 pub(super) fn list() -> impl TypedValueParser<Value = PathBuf> {
     let list = |path: PathBuf| if path.is_dir() { list_of(&path) } else { Ok(path) };
     PathBufValueParser::new().try_map(list)

@@ -1,7 +1,8 @@
 //! Usual lines, against the parser for all of JSON.
 
 use super::*;
-use crate::format::index::{Lines, parse};
+use crate::format::index::lines::Lines;
+use crate::format::index::parse;
 #[cfg(unix)]
 use crate::format::record::Special;
 use crate::format::rules::Rules;

@@ -1,7 +1,7 @@
 //! Writes a journal, on a thread of its own.
 
 use super::{Check, Header, lock};
-use crate::format::index::push_record;
+use crate::format::index::lines::push_record;
 use crate::format::record::Record;
 use crate::format::regular;
 use std::fs::{File, Metadata};

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::format::index;
+use crate::format::index::lines::{LastDay, push_bytes, push_record};
 use crate::format::manifest::{Index, Manifest, index_path};
 use crate::format::name::is_listable;
 use crate::format::record::{Facts, Record, Type, What};
@@ -30,7 +31,7 @@ pub(crate) struct Additions {
     pub(super) count: u64,
     held: Held,
     line: Vec<u8>,
-    day: index::LastDay,
+    day: LastDay,
 }
 
 /// The old record of the path that is looked at.
@@ -90,7 +91,7 @@ impl Additions {
                 }
                 self.line.clear();
                 self.line.push(b'{');
-                index::push_bytes(&mut self.line, "new", &is.name);
+                push_bytes(&mut self.line, "new", &is.name);
                 self.line.extend_from_slice(b"}\n");
                 self.text.write_all(&self.line)
             }
@@ -170,7 +171,7 @@ impl Additions {
         }
         self.count += 1;
         self.line.clear();
-        index::push_record(&mut self.line, was, true, &mut self.day);
+        push_record(&mut self.line, was, true, &mut self.day);
         let end: &[u8] = if is_gone { b",\"gone\":true}\n" } else { b"}\n" };
         self.line.extend_from_slice(end);
         self.text.write_all(&self.line)

@@ -4,7 +4,7 @@
 //! is bounded. Else there are a few thousand.
 
 use super::*;
-use crate::format::index;
+use crate::format::index::lines::Lines;
 use crate::format::manifest::Manifest;
 use crate::format::record::Facts;
 use crate::format::rules::Rules;
@@ -67,7 +67,7 @@ fn record(number: u64) -> Record {
 /// Writes a manifest of `records`.
 fn write(list: &Path, records: impl Iterator<Item = Record>) -> Totals {
     let mut draft = Draft::begin(list, true).unwrap();
-    let mut lines: index::Lines = draft.start(&Rules::default(), list.parent().unwrap(), &[]);
+    let mut lines: Lines = draft.start(&Rules::default(), list.parent().unwrap(), &[]);
     for record in records {
         draft.add(&record, &mut lines).unwrap();
     }
