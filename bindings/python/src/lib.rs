@@ -22,6 +22,7 @@ mod freeze;
 mod gpu;
 mod gpu_parts;
 mod hasher;
+mod history;
 mod lists;
 mod manifest;
 mod many;
@@ -60,9 +61,11 @@ mod _treewide {
     #[pymodule_export]
     use crate::hasher::{Blake3, new};
     #[pymodule_export]
+    use crate::history::{HistoryRecord, HistoryRun};
+    #[pymodule_export]
     use crate::lists::{_list_entries, _replace_file};
     #[pymodule_export]
-    use crate::manifest::{Finding, HistoryRecord, HistoryRun, Made, ManifestError, Report};
+    use crate::manifest::{Finding, Made, ManifestError, Report};
     #[pymodule_export]
     use crate::many::hash_many;
     #[pymodule_export]
@@ -103,7 +106,7 @@ mod _treewide {
             wrap_pyfunction!(crate::manifest::scrub, module)?,
             wrap_pyfunction!(crate::manifest::diff, module)?,
             wrap_pyfunction!(crate::manifest::digests, module)?,
-            wrap_pyfunction!(crate::manifest::history, module)?,
+            wrap_pyfunction!(crate::history::history, module)?,
             wrap_pyfunction!(crate::contents::dupes, module)?,
             wrap_pyfunction!(crate::contents::missing, module)?,
         ] {

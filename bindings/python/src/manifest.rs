@@ -17,7 +17,7 @@ use treewide_manifest::record::What;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
     Budget, Cancel, Class, Error, ErrorKind, Evidence, Globs, Located, Manifest, Options,
-    Outboards, PastRun, Rules, facts_of, open,
+    Outboards, Rules, facts_of, open,
 };
 
 use crate::check::{Paths, algorithm, finding_of};
@@ -42,8 +42,6 @@ create_exception!(
     "A manifest that cannot be used: it is damaged, or not the one that was expected."
 );
 
-record! { "treewide.manifest", HistoryRun: Record { run, new, changed, gone, gap } }
-record! { "treewide.manifest", HistoryRecord: Record { until, r#type, digest, size } }
 record! { "treewide.manifest", Finding: Record { path, verdict, r#type, other, detail, evidence, until, as_then, ranges } }
 
 record! {
@@ -557,45 +555,6 @@ pub(crate) fn scrub(
     let (with, accepted) = (self::outboards(outboards, min), (false, max_removed, forget));
     updated(update, list, directory, (also, with), accepted, (resume, sync))?
         .run(py, threads, progress)
-}
-
-#[doc = stub!("_manifest_history")]
-#[pyfunction]
-#[pyo3(name = "history", signature = (list, path=None, /))]
-pub(crate) fn history<'py>(
-    py: Python<'py>,
-    list: FilePath,
-    path: Option<FilePath>,
-) -> PyResult<Bound<'py, PyTuple>> {
-    let failed = |error| failed(py, error);
-    let Some(path) = path else {
-        let runs = py.detach(|| treewide_manifest::history(&list.0)).map_err(failed)?;
-        let run = |it: PastRun| {
-            let PastRun { run, new, changed, gone, gap } = it;
-            let run = make!(
-                py,
-                HistoryRun { run: run, new: new, changed: changed, gone: gone, gap: gap }
-            );
-            Py::new(py, (run, Record))
-        };
-        return PyTuple::new(py, runs.into_iter().map(run).collect::<PyResult<Vec<_>>>()?);
-    };
-    let name = path.0.into_os_string().into_encoded_bytes();
-    let found = py.detach(|| treewide_manifest::history_of(&list.0, &name)).map_err(failed)?;
-    let record = |(record, until): (treewide_manifest::record::Record, Option<String>)| {
-        let file = if let What::File(file) = &record.what { Some(file) } else { None };
-        let record = make!(
-            py,
-            HistoryRecord {
-                until: until,
-                r#type: record.kind().word(),
-                digest: file.map(|it| PyBytes::new(py, &it.digest)),
-                size: file.and_then(|it| it.facts.as_ref()).map(|it| it.bytes),
-            }
-        );
-        Py::new(py, (record, Record))
-    };
-    PyTuple::new(py, found.into_iter().map(record).collect::<PyResult<Vec<_>>>()?)
 }
 
 #[doc = stub!("_manifest_digests")]

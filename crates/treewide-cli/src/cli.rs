@@ -17,13 +17,12 @@ use crate::commands::sum::{self, SumArgs};
 use crate::commands::tensors::{self, TensorsArgs};
 use crate::shell::outcome::Outcome;
 use crate::shell::program::Program;
-use crate::shell::wording::quoted;
 use crate::shell::{usage, version};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
-use treewide_files::name::shown;
+use treewide_files::name::{quoted, shown};
 
 const TREEWIDE: &str = Program::Treewide.name();
 const B3SUM: &str = Program::B3sum.name();

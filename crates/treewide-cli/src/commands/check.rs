@@ -25,7 +25,7 @@ use crate::shell::sheet::{Sheet, Summary};
 use crate::shell::stdin::{Stdin, is_stdin};
 use crate::shell::tone::Tone;
 use crate::shell::usage::wrong_value;
-use crate::shell::wording::{count, quoted};
+use crate::shell::wording::count;
 use anyhow::bail;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -37,7 +37,7 @@ use treewide_digests::{Algorithm, Reading};
 use treewide_files::check::Malformed;
 use treewide_files::list::json::Object;
 use treewide_files::list::{Lines, MAX_LINE};
-use treewide_files::name::{shown, shown_text};
+use treewide_files::name::{quoted, shown, shown_text};
 use treewide_manifest::machine::not_a_list;
 
 /// The number of malformed lines of a list that are shown without --warn: enough to see what is

@@ -4,7 +4,6 @@ use crate::shell::program::Program;
 use crate::shell::tone::Tone;
 use treewide::outboard::FlawKind;
 use treewide_files::ErrorKind;
-pub(crate) use treewide_files::name::quoted;
 
 /// `1 line`, `2 lines`.
 pub(crate) fn count(number: u64, singular: &str) -> String {

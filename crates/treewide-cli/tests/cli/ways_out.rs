@@ -95,7 +95,7 @@ fn accepted_names_are_those_of_one_file() {
     }
 }
 
-/// A directory stands for its manifest, wherever one is named.
+/// Every command that takes a manifest takes its directory.
 #[test]
 fn directory_stands_for_its_manifest() {
     let case = Case::new();

@@ -1,10 +1,9 @@
 //! Hints at the cause when nothing is as listed: hundreds of lines that say FAILED do not name it.
 
-use crate::shell::wording::quoted;
 use std::path::{Path, PathBuf};
 use treewide_digests::check::{Finding, Status, Total};
 use treewide_digests::{Algorithm, By};
-use treewide_files::name::shown;
+use treewide_files::name::{quoted, shown};
 
 /// The kind of a list that `check` is not for, and the command that reads it.
 fn command_of(list: &Path) -> Option<String> {

@@ -14,14 +14,14 @@ use crate::shell::program::Program;
 use crate::shell::sheet::{Sheet, Summary};
 use crate::shell::signals;
 use crate::shell::usage::wrong_value;
-use crate::shell::wording::{count, quoted};
+use crate::shell::wording::count;
 use anyhow::{Context, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use treewide_files::list::json::Object;
-use treewide_files::name::shown;
+use treewide_files::name::{quoted, shown};
 use treewide_files::size;
 use treewide_manifest::machine::{Clock, Draft, Places, Update, Verify};
 use treewide_manifest::{

@@ -1,4 +1,4 @@
-//! `scrub`: an update that also reads a part of what looks unchanged.
+//! `scrub`: an update that also reads a part of the files that look unchanged.
 
 use super::make::{AcceptArgs, Making, UPDATE, WithArgs};
 use super::root;
