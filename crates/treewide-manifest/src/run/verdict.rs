@@ -66,6 +66,7 @@ impl Finding {
             (verdict, None) | (verdict @ Verdict::Suspect { from: Some(_), .. }, _) => {
                 verdict.detail()
             }
+            (verdict @ Verdict::Suspect { moved, .. }, _) if moved.is_empty() => verdict.detail(),
             (Verdict::Rot { .. } | Verdict::Suspect { .. }, Some(then)) => {
                 format!("size and mtime are as they were until {}, the content is not", then.day())
             }
@@ -372,7 +373,7 @@ impl Verdict {
                 format!("{those} are those of {from}, the content is not")
             }
             Self::Suspect { moved, from: None } if moved.is_empty() => {
-                "still has the content that is in doubt".into()
+                "has the content that is in doubt".into()
             }
             Self::Suspect { moved, from: None } => {
                 let moved = moved.join(" and ");
