@@ -116,16 +116,21 @@ part_c() {
     )
 }
 
+# The commands of a program, or of one of its commands: the rows of its help.
+commands() {
+    "$@" --help | sed -n '/^Usage: .*:$/,/^$/p; /^Commands:$/,/^$/p' | sed -n '/^  help /d; s/^  \([a-z]*\)  .*/\1/p'
+}
+
 # What follows from the definition of the command line, and from the crates that are linked into it: pages PROGRAM [FEATURES]
 pages() {
     local work=target/deb program=$1 it part
     rm -rf "$work" && mkdir -p "$work/man"
     scripts/notices.py crates/treewide-cli ${2:+"$2"} >"$work/THIRD-PARTY"
     "$program" man >"$work/man/treewide.1"
-    for it in $("$program" man --help | tr '\n,' '  ' | sed 's/.*possible values: \([^]]*\)].*/\1/'); do
+    for it in $(commands "$program"); do
         "$program" man "$it" >"$work/man/treewide-$it.1"
-        for part in $("$program" "$it" --help | sed -n '/^Commands:$/,/^$/ s/^  \([a-z]*\)  .*/\1/p'); do
-            [[ $part == help ]] || "$program" man "$it" "$part" >"$work/man/treewide-$it-$part.1"
+        for part in $(commands "$program" "$it"); do
+            "$program" man "$it" "$part" >"$work/man/treewide-$it-$part.1"
         done
     done
     "$program" completions bash >"$work/treewide.bash"

@@ -18,7 +18,8 @@ use crate::commands::tensors::{self, TensorsArgs};
 use crate::shell::outcome::Outcome;
 use crate::shell::program::Program;
 use crate::shell::{usage, version};
-use clap::error::{ContextKind, ErrorKind};
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
@@ -48,7 +49,7 @@ shell; as process 1 of a container, with exit status 128 + N).",
 /// One screen of 24 rows with the prompt below it: the commands, how to begin, and where the rest is.
 const SCREEN: &str = "\
 Hash files with BLAKE3, and find what changed, moved or rotted
-{usage-heading} {usage}   FILE... alone prints digests.
+Usage: treewide FILE... prints digests; treewide COMMAND ... does the rest:
 {subcommands}
 
   treewide *.iso >SUMS      later: treewide check SUMS
@@ -168,16 +169,14 @@ pub(crate) struct Invocation {
 }
 
 /// Parse the arguments; the first is the name that the program was called by.
-pub(crate) fn parse(args: Vec<OsString>) -> Invocation {
+pub(crate) fn parse(args: &[OsString]) -> Invocation {
     let name = args.first();
     let program = name.map_or(Program::Treewide, |name| Program::called(name));
     let command = match program {
-        Program::B3sum => {
-            try_parse::<B3sum>(&args, AS_B3SUM).map(|B3sum { sum }| Command::Sum(sum))
-        }
+        Program::B3sum => try_parse::<B3sum>(args, AS_B3SUM).map(|B3sum { sum }| Command::Sum(sum)),
         Program::Treewide => {
-            let parsed = try_parse::<Treewide>(&args, VERSION).map(|Treewide { command }| command);
-            parsed.or_else(|error| without_command(error, &args))
+            let parsed = try_parse::<Treewide>(args, VERSION).map(|Treewide { command }| command);
+            parsed.or_else(|error| without_command(error, args))
         }
     };
     Invocation { program, command }
@@ -187,16 +186,43 @@ pub(crate) fn parse(args: Vec<OsString>) -> Invocation {
 fn try_parse<P: Parser>(args: &[OsString], version: &str) -> Result<P, clap::Error> {
     // Clap wants it for as long as the program runs.
     let long: &'static str = version::long(version).leak();
-    let command = P::command().long_version(long);
-    let mut matches = command.try_get_matches_from(args).map_err(without_guess)?;
+    let mut command = P::command().long_version(long);
+    let mut matches =
+        command.try_get_matches_from_mut(args).map_err(|error| with_tip(error, &command, args))?;
     P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut P::command()))
 }
 
-/// A name that is like an unknown option is often not the one that was meant.
-fn without_guess(mut error: clap::Error) -> clap::Error {
+/// What people ask for by options of other programs, and what does that here.
+const OPTIONS: &[(&[&str], &str)] = &[
+    (
+        &["-n", "--dry-run"],
+        "`treewide verify --quick` shows what `update` would record, and writes nothing",
+    ),
+    (&["-j", "--jobs"], "use --threads"),
+    (&["--exclude"], "a manifest has its rules: `treewide update --exclude GLOB X.b3` adds one"),
+    (
+        &["--max-time", "--time", "--timeout"],
+        "use `timeout 2h treewide ...`; the next run goes on from there",
+    ),
+];
+
+/// An unknown option gets a tip by what it means. A name that is like it is often not the one that was meant.
+fn with_tip(mut error: clap::Error, command: &clap::Command, args: &[OsString]) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Suggested);
+        // Its usage has the name that is like it.
+        let mut of = command.clone();
+        for name in args.iter().skip(1) {
+            of = of.find_subcommand(name).cloned().unwrap_or(of);
+        }
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(of.render_usage()));
+        let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+        let is_meant = |words: &[&str]| words.iter().any(|it| Some(*it) == unknown.as_deref());
+        if let Some((_, tip)) = OPTIONS.iter().find(|(words, _)| is_meant(words)) {
+            let tips = vec![StyledStr::from(*tip)];
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
     }
     error
 }
@@ -206,6 +232,10 @@ fn without_command(error: clap::Error, args: &[OsString]) -> Result<Command, cla
     let first = args.get(1).map(Path::new).unwrap_or(Path::new(""));
     let is_option = first.as_os_str().as_encoded_bytes().starts_with(b"-");
     match error.kind() {
+        // A command of a command.
+        ErrorKind::InvalidSubcommand if Treewide::command().find_subcommand(first).is_some() => {
+            Err(error)
+        }
         ErrorKind::InvalidSubcommand if first.is_dir() => {
             Err(usage::wrong_value(about_directory(first)))
         }
@@ -234,11 +264,12 @@ const MEANT: &[(&str, &[&str])] = &[
     ("sum", &["blake3", "digest", "hash", "hashsum"]),
     ("snapshot", &["add", "create", "init", "record"]),
     ("verify", &["audit", "scan", "test"]),
+    ("verify --quick", &["status"]),
     ("update", &["refresh", "sync"]),
-    ("diff", &["changes", "compare", "status"]),
+    ("diff", &["changes", "compare"]),
     ("dupes", &["dedup", "dedupe", "duplicates", "fdupes"]),
     ("missing", &["unique"]),
-    ("manifest", &["cat", "info", "list", "show", "stat"]),
+    ("manifest stat", &["cat", "info", "list", "ls", "show", "stat"]),
     ("outboard", &["decode", "encode", "slice"]),
     ("outboard repair", &["fix", "repair", "restore"]),
     ("tensors", &["model", "weights"]),
@@ -253,13 +284,22 @@ fn no_command(first: &Path) -> clap::Error {
         (None, Some("scale")) => {
             "scale is in the Python package of treewide: python -m treewide scale".into()
         }
-        (None, Some(url)) if url.contains("://") => {
-            format!("for a bucket, use `python -m treewide scale sum -r {url}`")
-        }
+        (None, Some(url)) if url.contains("://") => about_buckets(url),
         _ => format!("`{TREEWIDE} --help` lists the commands"),
     };
     let text = format!("there is no file and no command '{}'\n\n  tip: {tip}\n", shown(first));
     clap::Error::raw(ErrorKind::InvalidSubcommand, text)
+}
+
+/// The program that reads a bucket.
+fn about_buckets(url: &str) -> String {
+    format!("for a bucket: python -m treewide scale sum -r {}", quoted(&shown(url.as_ref())))
+}
+
+/// The same about the first of these arguments that names no file.
+pub(crate) fn hint(args: &[OsString]) -> Option<String> {
+    let is_bucket = |it: &&str| it.contains("://") && !Path::new(it).exists();
+    args.iter().skip(2).filter_map(|it| it.to_str()).find(is_bucket).map(about_buckets)
 }
 
 /// What can be done with a directory.

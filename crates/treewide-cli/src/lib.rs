@@ -32,7 +32,8 @@ const BAD_USAGE: u8 = 2;
 pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8 {
     inherited::remember(inherited);
     signals::watch_as_first_process();
-    let Invocation { program, command } = cli::parse(args.into_iter().collect());
+    let args: Vec<_> = args.into_iter().collect();
+    let Invocation { program, command } = cli::parse(&args);
     let ended = match command {
         Err(text) if text.use_stderr() => Err(text.into()),
         Err(text) => output::print(usage::help(&text).as_bytes()).map(|()| Outcome::Success),
@@ -45,7 +46,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
             command.run(program)
         }
     };
-    match ended {
+    let code = match ended {
         Ok(outcome) => outcome.code(),
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(usage) => {
@@ -60,5 +61,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
                 1
             }
         },
+    };
+    if let Some(hint) = cli::hint(&args).filter(|_| code != 0 && !program.speaks_as_b3sum()) {
+        console::complain(program, &hint);
     }
+    code
 }

@@ -260,7 +260,11 @@ impl List {
                 return self.text(line);
             }
             self.is_unknown = true;
-            let not_known = || format!("not a list of a form that is known: {}", quoted(line));
+            let is_text = |it: &u8| !it.is_ascii_control() || it.is_ascii_whitespace();
+            let not_known = || match !line.iter().all(is_text) {
+                true => "not a list, and not text".into(),
+                false => format!("not a list of a form that is known: {}", quoted(line)),
+            };
             return Err(advice.unwrap_or_else(not_known));
         };
         let reader = (grammar.begin)(&self.title);

@@ -4,7 +4,11 @@ use crate::shell::console::complain;
 use crate::shell::outcome::Outcome;
 use crate::shell::output;
 use crate::shell::program::Program;
-use treewide_files::name::quoted;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use treewide_files::name::{quoted, shown};
 use treewide_manifest::{Error, ErrorKind};
 
 /// Exit codes of the commands that compare.
@@ -27,6 +31,25 @@ fn again(flag: &str) -> String {
     format!("treewide {}", words.join(" "))
 }
 
+/// What to do with a file that is named as a list, and does not exist or is not a list.
+pub(crate) fn what_it_is(path: &Path) -> Option<String> {
+    let (name, directory) = (quoted(&shown(path)), path.with_extension(""));
+    let ending = path.extension().and_then(OsStr::to_str);
+    if ending == Some("b3") {
+        let is_to_make = !path.exists() && directory.is_dir();
+        let directory = quoted(&shown(&directory));
+        return is_to_make.then(|| format!("to make it: treewide snapshot {directory}"));
+    }
+    let mut head = [0; 4096];
+    // A pipe would be waited for.
+    let file = path.is_file().then(|| File::open(path).ok()).flatten()?;
+    let read = (&file).read(&mut head).ok()?;
+    head[..read].contains(&0).then(|| match ending {
+        Some("safetensors" | "gguf") => format!("it is a model: treewide tensors {name}"),
+        _ => format!("it is not a list; its digest: treewide sum {name}"),
+    })
+}
+
 /// Runs a command. An error that stops it is exit code 3, because it is then undetermined whether the tree differs.
 pub(crate) fn run(
     program: Program,
@@ -34,13 +57,20 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     match command() {
         Err(error) if !output::reader_is_gone(&error) && !error.is::<clap::Error>() => {
-            let kind = error.downcast_ref::<Error>().map(Error::kind);
-            let flag = match kind {
-                Some(ErrorKind::Refused(loss)) => loss.flag(),
-                _ => None,
+            let cause = error.downcast_ref::<Error>();
+            let kind = cause.map(Error::kind);
+            let what = cause.and_then(|it| Some((it.path(), what_it_is(it.path())?)));
+            let text = format!("{error:#}");
+            let text = match (kind, what) {
+                (Some(ErrorKind::Refused(loss)), _) => match loss.flag() {
+                    Some(flag) => format!("{text}; to continue: {}", again(&flag)),
+                    None => text,
+                },
+                (Some(ErrorKind::Read(_)), Some((_, it))) => format!("{text}; {it}"),
+                (Some(ErrorKind::List(_)), Some((path, it))) => format!("{}: {it}", shown(path)),
+                _ => text,
             };
-            let hint = flag.map_or(String::new(), |it| format!("; to continue: {}", again(&it)));
-            complain(program, &format!("{error:#}{hint}"));
+            complain(program, &text);
             let is_usage = matches!(kind, Some(ErrorKind::Usage(_)));
             Ok(if is_usage { Outcome::BadUsage } else { Outcome::CannotTell })
         }

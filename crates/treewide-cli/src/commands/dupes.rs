@@ -152,20 +152,21 @@ impl DupesArgs {
 
 fn summary(found: &Found) -> String {
     let totals = found.totals();
-    let mut text = format!(
-        "{} and {}: {} ({}",
-        count(totals.files, "group") + " of files",
-        count(totals.folders, "group") + " of folders",
-        match totals.redundant {
+    let groups = [(totals.files, " of files"), (totals.folders, " of folders")];
+    let groups = groups.iter().filter(|(number, _)| *number > 0);
+    let groups: Vec<_> = groups.map(|(number, of)| count(*number, "group") + of).collect();
+    let mut text = "no duplicates".to_owned();
+    if !groups.is_empty() {
+        let spare = match totals.redundant {
             1 => "1 file is a spare copy".into(),
             files => format!("{files} files are spare copies"),
-        },
-        HumanBytes(totals.reclaimable)
-    );
-    if totals.unknown > 0 {
-        text += &format!(" and {} of unknown size", count(totals.unknown, "group"));
+        };
+        text = format!("{}: {spare} ({}", groups.join(" and "), HumanBytes(totals.reclaimable));
+        if totals.unknown > 0 {
+            text += &format!(" and {} of unknown size", count(totals.unknown, "group"));
+        }
+        text.push(')');
     }
-    text.push(')');
     if totals.similar > 0 {
         text += &format!("; {}", count(totals.similar, "pair") + " of similar folders");
     }

@@ -444,10 +444,6 @@ fn with_advice(path: &Path, error: &ErrorKind) -> String {
         Some(io::ErrorKind::IsADirectory) if is_stdin(path) => {
             format!("{error}; to hash the files in it, name it with -r")
         }
-        Some(io::ErrorKind::NotFound) if path.to_str().is_some_and(|it| it.contains("://")) => {
-            let bucket = shown(path);
-            format!("{error}; for a bucket: python -m treewide scale sum -r {bucket}")
-        }
         Some(io::ErrorKind::IsADirectory) => format!("{error}; -r hashes the files in it"),
         _ => error.to_string(),
     }

@@ -20,7 +20,7 @@ fn snapshot_replaces_no_manifest() {
             }
         }
         for command in ["snapshot t -o p.b3", "snapshot empty -o p.b3", "snapshot -q t -o p.b3"] {
-            let says = ["p.b3: is ", "update --full --replace-rules", "nothing was written"];
+            let says = ["p.b3: is ", "treewide update p.b3", "nothing was written"];
             let says = if list.is_some() { &["p.b3"][..] } else { &says };
             case.keeps(3, command, says);
         }

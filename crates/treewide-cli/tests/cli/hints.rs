@@ -71,7 +71,7 @@ fn check_of_a_manifest_or_of_tensors_names_the_command() {
         "{line}"
     );
     let ended = folder.treewide("verify base.b3").run();
-    ended.fails(3, &["base.b3: is a list of tensors", "treewide tensors base.b3 MODEL"]);
+    ended.fails(3, &["base.b3 is a list of tensors: treewide tensors base.b3 MODEL"]);
 }
 
 #[test]

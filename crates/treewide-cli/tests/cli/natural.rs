@@ -13,6 +13,10 @@ fn natural_commands_work_or_say_what_does() {
     for tree in ["a", "b"] {
         assert_eq!(folder.treewide(&format!("snapshot -q {tree}")).run().code, Some(0));
     }
+    folder.write("d/x", "x");
+    folder.write("p.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF\0\n");
+    folder.write("m.gguf", b"GGUF\x03\0\0\0");
+    folder.write("t.b3", format!("{}  w\tF32\t[2]\n", "1".repeat(64)));
     folder.write("c/w", "w");
     folder.write("c/checkpoint.b3", format!("{}  w\n", crate::support::hex("w")));
     for (args, code, out, error) in [
@@ -35,6 +39,26 @@ fn natural_commands_work_or_say_what_does() {
         ("diff a b.b3", 2, "", "treewide diff b.b3 a"),
         ("diff --no-junk a.b3 b", 2, "", "for two directories"),
         ("sum s3://bucket/key", 1, "", "python -m treewide scale sum -r s3://bucket/key"),
+        ("missing a s3://bucket/", 3, "", "python -m treewide scale sum -r s3://bucket/"),
+        ("snapshot a", 3, "", "to bring it up to date: treewide update a.b3 a\n"),
+        ("verify d", 3, "", "d.b3: cannot read: "),
+        ("verify d", 3, "", "; to make it: treewide snapshot d\n"),
+        (
+            "verify p.jpg",
+            3,
+            "",
+            "treewide: p.jpg: it is not a list; its digest: treewide sum p.jpg\n",
+        ),
+        ("check p.jpg", 3, "", "p.jpg:1: not a list, and not text\n"),
+        (
+            "check p.jpg",
+            3,
+            "",
+            "treewide: p.jpg: it is not a list; its digest: treewide sum p.jpg\n",
+        ),
+        ("diff m.gguf m.gguf", 3, "", "m.gguf: it is a model: treewide tensors m.gguf\n"),
+        ("verify t.b3 d", 3, "", "nothing was checked: t.b3 is a list of tensors"),
+        ("dupes d", 0, "", "no duplicates; 0 files read (0 B)\n"),
     ] {
         let ended = folder.treewide(args).run();
         assert_eq!(ended.code, Some(code), "{args}: {ended:?}");

@@ -27,7 +27,11 @@ impl Budget {
     /// # Errors
     /// If it is neither.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is neither a percentage (5%) nor a size (200G)");
+        let wrong = || {
+            format!(
+                "{text:?} is neither a percentage (5%) nor a size (200G); `timeout` sets a time, and the next run continues"
+            )
+        };
         if let Some(number) = text.strip_suffix('%') {
             let percent: f64 = number.parse().map_err(|_| wrong())?;
             let fits = percent > 0.0 && percent <= 100.0;

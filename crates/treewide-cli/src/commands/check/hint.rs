@@ -1,5 +1,7 @@
 //! Hints at the cause when nothing is as listed: hundreds of lines that say FAILED do not name it.
 
+use crate::commands::comparing::what_it_is;
+use crate::commands::manifest::root;
 use std::path::{Path, PathBuf};
 use treewide_digests::check::{Finding, Status, Total};
 use treewide_digests::{Algorithm, By};
@@ -8,11 +10,8 @@ use treewide_files::name::{quoted, shown};
 /// The kind of a list that `check` is not for, and the command that reads it.
 fn command_of(list: &Path) -> Option<String> {
     let name = shown(list);
-    if treewide_tensors::list::is_list(list) {
-        return Some(format!(
-            "{name} is a list of tensors: treewide tensors {} MODEL",
-            quoted(&name)
-        ));
+    if let Some(what) = root::of_tensors(list) {
+        return Some(what);
     }
     let directory = list.with_extension("");
     let is_manifest = treewide_manifest::index_path(list).is_file()
@@ -23,6 +22,8 @@ fn command_of(list: &Path) -> Option<String> {
 /// What a hint needs to know in addition to the counts.
 #[derive(Default)]
 pub(super) struct Clues {
+    /// The first list.
+    list: Option<PathBuf>,
     /// The first listed file that does not exist.
     first_absent: Option<PathBuf>,
     /// A file that exists in the directory of its list; or here, where the list has another path.
@@ -48,6 +49,7 @@ impl Clues {
 
     /// Every file of the list at `list` was reported.
     pub(super) fn end(&mut self, list: &Path) {
+        self.list.get_or_insert_with(|| list.to_owned());
         let absent = self.first_absent.take();
         if absent.is_some() {
             self.command = self.command.take().or_else(|| command_of(list));
@@ -103,7 +105,8 @@ impl Clues {
             };
             Some(format!("None of the listed files is here. {there}"))
         } else {
-            None
+            let list = self.list.as_ref().filter(|_| lines.checked() == 0)?;
+            what_it_is(list).map(|it| format!("{}: {it}", shown(list)))
         }
     }
 }

@@ -204,7 +204,7 @@ impl SayArgs {
         let summary = Summary { more: &more, ..summary };
         let named = dir.filter(|it| it.1).map(|it| it.0);
         findings.release(is_all_gone);
-        let operands = limits.instead.is_none().then_some((list, named));
+        let operands = dir.filter(|_| limits.instead.is_none()).map(|_| (list, named));
         findings.close(&summary, operands)?;
         let console = &findings.sheet.console;
         if let Some(cause) = &report.damage {
@@ -230,8 +230,10 @@ impl SayArgs {
             console.say("nothing was checked: the list names no file");
         }
         if is_all_gone {
-            let text = "nothing was checked: none of the recorded files is there; see that the disk is mounted, and that this is the directory";
-            console.say(text);
+            let what = root::of_tensors(list).unwrap_or_else(|| {
+                "none of the recorded files is there; see that the disk is mounted, and that this is the directory".into()
+            });
+            console.say(&format!("nothing was checked: {what}"));
         }
         if !is_silent {
             if report.skipped > 0 {

@@ -467,8 +467,8 @@ impl SnapshotArgs {
             };
             self.with.make(program, making).map_err(|error| match error.downcast_ref::<Error>() {
                 Some(it) if matches!(it.kind(), ErrorKind::Refused(loss) if **loss == Loss::There) => {
-                    let update = report::update("--full --replace-rules", (&list, dir));
-                    anyhow::anyhow!("{error}; to record everything anew: {update}")
+                    let update = report::update("", (&list, dir));
+                    anyhow::anyhow!("{error}; to bring it up to date: {update}")
                 }
                 _ => error,
             })

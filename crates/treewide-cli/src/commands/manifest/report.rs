@@ -118,7 +118,8 @@ fn what_to_do(path: &Path, operands: (&Path, Option<&Path>)) -> String {
 /// A command of a list, and of its directory if that was named.
 pub(super) fn update(flags: &str, (list, dir): (&Path, Option<&Path>)) -> String {
     let operands = [Some(list), dir].into_iter().flatten();
-    operands.fold(format!("treewide update {flags}"), |all, it| all + " " + &quoted(&shown(it)))
+    let command = format!("treewide update {flags}").trim_end().to_owned();
+    operands.fold(command, |all, it| all + " " + &quoted(&shown(it)))
 }
 
 /// Whether it is about a file that was not read because its key is as recorded, for the progress.

@@ -5,7 +5,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use treewide_files::name::{os_path, shown};
+use treewide_files::name::{os_path, quoted, shown};
 use treewide_manifest::Manifest;
 use treewide_manifest::record::Type;
 
@@ -67,14 +67,11 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
         is_here_too |= has(&here);
         missing += 1;
     }
-    let tensors = missing > 0 && treewide_tensors::list::is_list(list);
-    let list = shown(list);
-    if tensors {
-        bail!(
-            "{list}: is a list of tensors; compare a model with it: treewide tensors {list} MODEL"
-        );
-    }
     if missing > 0 {
+        if let Some(what) = of_tensors(list) {
+            bail!(what);
+        }
+        let list = shown(list);
         let place = named.as_deref().map_or("this directory".into(), shown);
         let way = match is_here_too && named.is_some() {
             true => ", but some are in this directory",
@@ -86,9 +83,17 @@ pub(super) fn find(manifest: &Manifest) -> anyhow::Result<PathBuf> {
     }
     // No record says whether `.` is it.
     if named.is_none() && !has_records {
+        let list = shown(list);
         bail!("{list}: lists nothing by which its directory is known; name that after the list");
     }
     Ok(named.unwrap_or(here))
+}
+
+/// What to do with a list of tensors, which names no files.
+pub(crate) fn of_tensors(list: &Path) -> Option<String> {
+    let name = quoted(&shown(list));
+    let is = treewide_tensors::list::is_list(list);
+    is.then(|| format!("{name} is a list of tensors: treewide tensors {name} MODEL"))
 }
 
 /// Whether a recorded file is in the directory.
