@@ -220,6 +220,7 @@ features() {
     for name in $names; do
         step cargo clippy --locked -p treewide --no-default-features --features "$name" -- -D warnings
     done
+    step cargo clippy --locked -p treewide --features no_avx512,no_avx2,no_sse41,no_sse2,no_neon -- -D warnings
     for name in "" cuda wgpu; do
         step cargo clippy --locked -p treewide-gpu --features "$name" -- -D warnings
     done

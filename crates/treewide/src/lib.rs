@@ -75,10 +75,10 @@
 //! | `serde` | [`Hash`](struct@Hash) as 32 bytes |
 //! | `zeroize` | wiping of everything that may be secret |
 //! | `traits-preview` | the traits of the `digest` crate, in `traits`; not covered by semantic versioning |
+//! | `no_avx512`, `no_avx2`, `no_sse41`, `no_sse2`, `no_neon` | kernels that a small program leaves out |
 //!
-//! The features that say how to build `blake3` (`pure`, `neon`, `prefer_intrinsics`, `no_avx512` and
-//! similar ones) are accepted and change nothing: there is no C to build, and [`kernel`] chooses when the
-//! program runs.
+//! The other features that say how to build `blake3` (`pure`, `neon`, `prefer_intrinsics`, `wasm32_simd`) are accepted and
+//! change nothing: there is no C to build, and [`kernel`] chooses when the program runs.
 //!
 //! # What is promised
 //!

@@ -12,7 +12,10 @@
 //! ```
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "the contract of `contract.rs` is that of all")]
-#![cfg_attr(unoptimised, allow(dead_code, reason = "what is not assembly has no kernel there"))]
+#![cfg_attr(
+    any(without = "avx512", without = "avx2", without = "sse41", without = "sse2"),
+    allow(dead_code, reason = "of kernels that are left out")
+)]
 
 mod assembly;
 pub(super) mod avx2;
@@ -31,16 +34,19 @@ use super::portable;
 
 /// Best first; of an instruction set the one for other cores comes last.
 pub(super) static ALL: &[&Kernel] = &[
-    #[cfg(not(unoptimised))]
+    #[cfg(not(without = "avx512"))]
     &avx512::ZEN5,
-    #[cfg(not(unoptimised))]
+    #[cfg(not(without = "avx512"))]
     &avx512::ZEN4,
-    #[cfg(not(unoptimised))]
+    #[cfg(not(without = "avx512"))]
     &avx512::INTEL,
+    #[cfg(not(without = "avx2"))]
     &avx2::ZEN5,
+    #[cfg(not(without = "avx2"))]
     &avx2::COMMON,
+    #[cfg(not(without = "sse41"))]
     &sse41::KERNEL,
-    #[cfg(not(unoptimised))]
+    #[cfg(not(without = "sse2"))]
     &sse2::KERNEL,
     #[cfg(test)]
     &array::KERNEL,
