@@ -58,7 +58,7 @@ def driver(objects: int) -> None:
         def count(difference, reported=reported):
             reported[0] += 1
 
-        cover = KeysCover(BucketJob(ROOT, output="kept"), lambda after, until, count: [], old=old, reported=count)
+        cover = KeysCover(BucketJob(ROOT, output="kept"), lambda after, until, count: [], old=old, told=count)
         assert cover.missing(100)
         for after, until in pairwise(["", *ends[1:], None]):
             groups = range(min(LISTS, lists))
@@ -68,7 +68,7 @@ def driver(objects: int) -> None:
                 "lists": [[last, [f"part-{it.hex()[:32]}", base85(it), GROUP, GROUP * 100]] for last, it in parts],
                 "counts": {"same": len(groups) * (GROUP - changed), "changed": len(groups) * changed},
                 "differences": [["changed", f"{after}{it}", "", "0" * 40, "0" * 40] for it in [*groups] * changed],
-                "objects_read": len(groups) * GROUP, "bytes_read": 0, "unread": {},
+                "read": {"attested": len(groups) * GROUP}, "bytes_read": 0, "unread": {}, "gone": [],
             }  # fmt: skip
             cover.take(unseal(seal(result)))
         assert not cover.missing(100)

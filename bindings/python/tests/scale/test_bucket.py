@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from buckets import ROOT, Bucket, Kept, contents, expected, hashed, some_data, some_keys, unreliable
+from buckets import ROOT, Bucket, Kept, always_the_same, contents, expected, hashed, some_data, some_keys, unreliable
 from treewide import digest
 from treewide._scale.buckets import shards
 from treewide._scale.buckets.bucket_list import read_bucket
@@ -21,7 +21,6 @@ from treewide._scale.cover import hash_all
 from treewide._scale.found import Found
 from treewide._scale.job import Job
 from treewide._scale.lists import ListError
-from treewide._scale.objects import Object
 from treewide._scale.reading import Refused, Retries
 
 pytest_plugins = ["buckets"]
@@ -85,7 +84,7 @@ def test_one_bucket_has_one_list_and_every_key_is_in_it_once(kept, tmp_path, mon
         updated = kept.files["bucket.b3"]
         kept.files.clear()
         run(SUM)
-        assert kept.files["bucket.b3"].count(b"\n") == updated.count(b"\n") and contents(kept) == now, seed
+        assert kept.files["bucket.b3"] == updated and contents(kept) == now, seed
     assert deaths
     print(f"buckets: {seeds} cases; {deaths} drivers killed")
 
@@ -127,6 +126,26 @@ def test_a_new_object_changes_one_list(kept, tmp_path):
     assert len(before) > 10 and len(before - after) == 2 and len(after - before) <= 3
 
 
+def test_a_prefix_that_was_removed_is_no_large_result(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "_DIFFERENCES", 10)
+    names = [f"{it:04}" for it in range(500)]
+    source = kept.source = Bucket({it: b"x" for it in names})
+    hashed(SUM, tmp_path / "work", unreliable(random.Random(0)))
+    for it in names[20:470]:
+        del source.objects[ROOT + it]
+    sizes = []
+
+    def measured(f, tasks):
+        for task in tasks:
+            sizes.append(len(result := f(task)))
+            yield result
+
+    for workers in (1, 9):
+        outcome, rows, _ = hashed(VERIFY, tmp_path / "work", measured, workers)
+        assert sorted(it["uri"] for it in rows) == [ROOT + it for it in names[20:470]] and max(sizes) < 6000
+        assert outcome.counts == {"same": 50, "removed": 450} and {it["verdict"] for it in rows} == {"removed"}
+
+
 def test_long_stretches_without_a_boundary_are_cut(kept, tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "_begins_group", lambda key, limit: False)
     kept.source = Bucket({f"{it:04}": b"x" for it in range(400)})
@@ -150,12 +169,6 @@ def test_rot_is_told_apart_from_a_change(kept, tmp_path, monkeypatch):
     # A new list does not replace it.
     outcome, _, _ = hashed(SUM, tmp_path / "work", unreliable(random.Random(0)))
     assert outcome.exit == 3 and "another digest of mem://bucket/b" in outcome.why and contents(kept) == before
-
-
-def always_the_same(self, uri):
-    if uri not in self.objects:
-        raise FileNotFoundError(uri)
-    return Object(uri, len(self.objects[uri]), '"always"')
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 14, 700, 1000])

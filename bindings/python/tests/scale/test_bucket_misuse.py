@@ -78,7 +78,7 @@ def test_a_run_goes_on_only_from_lists_that_are_still_there(command):
 
 def test_a_run_goes_on_only_in_its_own_folder_and_store(command, monkeypatch):
     def what(*args):
-        return job_of(parsed(["sum", "-r", "s3://bucket/", "-o", "out", *args])).key()
+        return job_of(parsed(["sum", "-r", "s3://bucket/", "-o", "out", *args])).key(b"")
 
     first = what()
     assert first == what() and first != what("--option", "endpoint=http://127.0.0.1:1")

@@ -9,7 +9,7 @@ from heapq import heapify, heapreplace
 
 import pytest
 from treewide._scale.bytes_cover import BytesCover
-from treewide._scale.cover import _LONGEST, _SHARE, _SHORTEST
+from treewide._scale.cover import _SHARE, _SHORTEST, LONGEST
 from treewide._scale.objects import Object
 from treewide._scale.results import base85
 from treewide._treewide import Parts, subtrees
@@ -38,7 +38,7 @@ def share_of_linear(size, workers, seed):
     now, rounds = 0.0, 0
     while tasks := cover.missing(workers):
         rounds += 1
-        seconds = min(max(now / _SHARE, _SHORTEST), _LONGEST)
+        seconds = min(max(now / _SHARE, _SHORTEST), LONGEST)
         free = [(now, it) for it in range(workers)]
         heapify(free)
         for number, ((piece,)) in enumerate(tasks):

@@ -2,22 +2,27 @@
 
 import json
 import os
+import random
 import shutil
 import time
 from pathlib import Path
 
 import pytest
+from buckets import ROOT, Bucket, always_the_same
 from fake import pattern
 from treewide import digest
 from treewide._scale import bytes_cover
 from treewide._scale.console import UsageError
 from treewide._scale.cover import Cover, hash_all
 from treewide._scale.job import Job
+from treewide._scale.program import main
 from treewide._scale.results import seal, unseal
 from treewide._scale.run import run
-from treewide._scale.work import Work
+from treewide._scale.work import Work, planned
 
-pytest_plugins = ["server"]
+pytest_plugins = ["buckets", "server"]
+
+SCALE = float(os.environ.get("TREEWIDE_TEST_SCALE", "1"))
 
 
 @pytest.fixture
@@ -97,16 +102,16 @@ def test_another_job_is_refused_and_changes_nothing(folder):
         with pytest.raises(UsageError, match="is a folder of another run"):
             hash_all(other, workers=1, work="work")
     Path("mine").mkdir()
-    Path("mine/notes.txt").write_text("mine")
+    Path("mine/exam.result").write_text("mine")
     with pytest.raises(UsageError, match="is a folder of something else"):
         hash_all(job(), workers=1, work="mine")
-    assert sorted(it.name for it in folder.iterdir()) == before and Path("mine/notes.txt").exists()
+    assert sorted(it.name for it in folder.iterdir()) == before and Path("mine/exam.result").exists()
 
 
 def test_two_runs_at_once_do_no_harm(folder):
     kept = next(folder.glob("*.result")).read_bytes()
     first, second = Cover(job()), Cover(job())
-    one, two = Work("work", first.key), Work("work", second.key)
+    one, two, late = (Work("work", first.key) for _ in range(3))
     first.continues(one)
     second.continues(two)
     for cover, work in ((first, one), (second, two)):
@@ -117,9 +122,42 @@ def test_two_runs_at_once_do_no_harm(folder):
         assert cover.end().digests == {it: digest(Path(it).read_bytes()) for it in ("a", "b")}
         work.forget()
     assert not folder.exists()
-    # The folder went away under the other, which makes it again.
-    two.keep(kept)
-    assert bytes_read() <= 50_001
+    # What comes late makes it again for no other run.
+    with pytest.raises(OSError, match="No such file"):
+        late.keep(kept)
+    assert bytes_read() == 50_001
+
+
+def test_results_that_another_run_removes_do_not_count(command):
+    Path("data").mkdir()
+    Path("data/a").write_bytes(b"a")
+    assert command("sum", "-r", "data", "-o", "out").returncode == 0
+    first, second = (Cover(Job("verify", list="out")) for _ in range(2))
+    work = Work("work", first.key)
+    work.keep(run(first.missing(1)[0]))
+    # Before a result is planned with, and when it is taken.
+    for moment in (1, 2):
+        second = Cover(Job("verify", list="out"))
+        second.continues(work)
+        results = [run(it) for it in second.missing(1)] if moment == 2 else []
+        shutil.move("work", "away")
+        for it in results:
+            second.take(it)
+        while tasks := second.missing(1):
+            second.take(run(tasks[0]))
+        assert second.end().evidence == {"read": 1}
+        shutil.move("away", "work")
+
+
+def test_a_worker_elsewhere_or_of_another_version_is_refused(folder, monkeypatch):
+    (task, *_) = Cover(job()).missing(1)
+    with monkeypatch.context() as patch:
+        patch.setattr("treewide._scale.run.__version__", "9.9")
+        with pytest.raises(OSError, match=r"has treewide 9\.9, and the run .*: install the same"):
+            run(task)
+    monkeypatch.chdir("..")
+    with pytest.raises(OSError, match="name absolute paths"):
+        run(task)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user who is not root")
@@ -156,6 +194,58 @@ def test_what_cannot_be_removed_is_emptied(folder, monkeypatch):
         patch.setattr(Path, "unlink", denied)
         assert bytes_read() == 0
     assert folder.exists() and bytes_read() == 50_001
+
+
+def test_a_batch_system_ends_whatever_it_loses(kept, tmp_path, monkeypatch, capsysbinary):
+    """Tasks, jobs and whole rounds are lost, and some are done again when others are under way."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Bucket, "head", always_the_same)
+    for seed in range(int(12 * SCALE)):
+        choice = random.Random(seed)
+        keys = {f"{it:03}": bytes(choice.choice((0, 9, 900, 9000))) for it in range(choice.choice((3, 100)))}
+        source = kept.source = Bucket(keys | {"001": b"1", "large": pattern(99_999)})
+        kept.files.clear()
+        main(["sum", "-r", ROOT, "-o", "kept", "--work", "first"])
+        for key in ("001", "large"):
+            source.put(key, source.objects[ROOT + key][:-1] + b"!")
+        late, rounds = [], 0
+        plan = ["plan", "--work", "W", "--", "verify", "kept/bucket.b3", "--workers", "3"]
+        while main(plan) or (tasks := planned("W")[2]):
+            rounds += 1
+            assert rounds < 500
+            for share in choice.sample(range(3), choice.randrange(4)):
+                main(["run", "--work", "W", f"{share}/3"])
+            work = Work("W", planned("W")[0])
+            late += choice.sample(tasks, 1)
+            if choice.random() < 0.2 and (kept_ones := sorted(Path("W").glob("*.result"))):
+                choice.choice(kept_ones).write_bytes(b"torn")
+            if choice.random() < 0.3:
+                work.keep(run(late.pop(choice.randrange(len(late)))))
+        capsysbinary.readouterr()
+        assert main(["merge", "--work", "W", "--json"]) == 1
+        last = json.loads(capsysbinary.readouterr().out.splitlines()[-1])
+        assert last["counts"] == {"same": len(keys) - 1, "rot": 2} and last["evidence"] == {"read": len(keys) + 1}, seed
+        assert not Path("W").exists()
+
+
+def test_a_planned_run_waits_over_the_weekend_and_starts_anew_where_it_failed(command):
+    Path("data").mkdir()
+    Path("data/a").write_bytes(b"a")
+    plan = ("plan", "--work", "W", "--", "sum", "-r", "data", "-o", "out")
+    assert command(*plan).stdout == "1\n"
+    done = command(*plan)
+    assert done.returncode == 3 and "no task of the last round has a result" in done.stderr and not done.stdout
+    for number in range(2):
+        assert command(*plan).stdout == "1\n"
+        assert command("run", "--work", "W", "0/1").returncode == 0
+        assert command(*plan).stdout == "0\n"
+        # It gave a range up; or it is over.
+        other = {"ended": time.time() - 99 * 3600} if number else {"status": "refused", "detail": "no"}
+        for path in Path("W").glob("*.result"):
+            path.write_bytes(seal(unseal(path.read_bytes()) | other))
+        done = command("merge", "--work", "W")
+        assert done.returncode == (0 if number else 3), done.stderr
+    assert "1 read" in done.stderr and not Path("W").exists()
 
 
 def test_a_batch_system_does_the_same(command):
@@ -195,6 +285,7 @@ def test_a_batch_system_does_the_same(command):
     [
         (["run", "--work", "none", "0/1"], "nothing was planned there"),
         (["merge", "--work", "none"], "nothing was planned there"),
+        (["run", "--work", "torn", "0/1"], "nothing was planned there"),
         (["run", "--work", "none", "1/1"], "K from 0 to N-1"),
         (["plan", "--work", "W", "--", "sum", "a", "--option", "secret_access_key=x"], "is a secret"),
         (["plan", "--work", "W", "--", "merge", "--work", "W"], "what is planned is sum"),
@@ -203,6 +294,9 @@ def test_a_batch_system_does_the_same(command):
 )
 def test_plans_that_make_no_sense(command, args, words):
     Path("a").write_text("a")
+    Path("torn").mkdir()
+    Path("torn/job.json").write_text("0\n{")
+    Path("torn/tasks").write_text("torn")
     done = command(*args)
     assert done.returncode == 2 and words in done.stderr, done.stderr
     assert not Path("W").exists()

@@ -8,11 +8,8 @@ outcome = cover.end()
 """
 
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
-from pathlib import Path
 
 from treewide._scale.buckets.bucket_command import BucketCovering, bucket_of
 from treewide._scale.engines import threads
@@ -22,8 +19,9 @@ from treewide._scale.outcome import Covering, Outcome, Row
 from treewide._scale.results import seal, unseal
 from treewide._scale.run import run
 from treewide._scale.work import Work
+from treewide._treewide import __version__
 
-__all__ = ["Cover", "Map", "hash_all"]
+__all__ = ["LONGEST", "Cover", "Map", "hash_all"]
 
 Map = Callable[[Callable[[bytes], bytes], list[bytes]], Iterable[bytes]]
 """Applies a function to tasks, anywhere, and returns the results in any order."""
@@ -31,7 +29,7 @@ Map = Callable[[Callable[[bytes], bytes], list[bytes]], Iterable[bytes]]
 #: Rounds in a row without any result before the error of the map is raised.
 _ROUNDS = 2
 #: Seconds after which a task returns what it has: a twentieth of the time since the beginning, within these.
-_SHARE, _SHORTEST, _LONGEST = 20, 20.0, 300.0
+_SHARE, _SHORTEST, LONGEST = 20, 20.0, 300.0
 
 
 class Cover:
@@ -53,12 +51,15 @@ class Cover:
         """The key that runs have in common which do the same."""
         return self._covering.key
 
-    def missing(self, workers: int) -> list[bytes]:
-        """Return tasks that no result covers, of a size for that many workers; nothing if all is known."""
-        seconds = min(max((time.monotonic() - self._began) / _SHARE, _SHORTEST), _LONGEST)
+    def missing(self, workers: int, seconds: float | None = None) -> list[bytes]:
+        """Return tasks that no result covers, of a size for that many workers; nothing if all is known.
+
+        A task returns what it has after `seconds`: 20, and up to 300 in a long run.
+        """
+        seconds = seconds or min(max((time.monotonic() - self._began) / _SHARE, _SHORTEST), LONGEST)
         self._round += 1
         common = {"job": self.key, "run": self.job.run, "round": self._round, "seconds": seconds}
-        common["option"] = dict(self.job.option)
+        common |= {"option": dict(self.job.option), "version": __version__, "here": self.job.here}
         return [seal({**common, **it}) for it in self._covering.missing(max(1, workers))]
 
     def take(self, result: bytes) -> None:
@@ -70,39 +71,39 @@ class Cover:
 
     def end(self) -> Outcome:
         """Judge, write the lists, and count. Raises `ValueError` if something is not covered, and writes nothing."""
+        if tasks := self.missing(1):
+            raise ValueError(f"{len(tasks)} tasks or more are not done, and nothing was written")
         return self._covering.end()
 
     def continues(self, work: Work) -> None:
-        """Take what an earlier run of the same job left in its folder."""
-        found = work.results()
-        if work.outdated is not None:
-            text = f"an earlier run stopped {work.outdated} days ago, which is too long to continue it: starting anew"
-            self._told({"note": text})
-        resumed = self._covering.earlier([partial(_read, work, path) for path in found])
-        if resumed:
+        """Take what is in a folder: what earlier runs of the same job left, as far as it counts now; and the results
+        of this run, round by round, as they were taken or would have been."""
+        earlier: list[Callable[[], Row | None]] = []
+        rounds: dict[int, list[Callable[[], Row | None]]] = {}
+        for read in work.results():
+            if (found := read()) is not None:
+                (earlier if found["run"] != self.job.run else rounds.setdefault(found["round"], [])).append(read)
+        if resumed := self._covering.earlier(earlier):
             self._told({"note": f"{resumed}: continuing it from {work.path}"})
-
-    def again(self, work: Work) -> None:
-        """Take the results of this run from its folder, round by round, as they were taken or would have been."""
-        rounds: dict[int, list[Path]] = {}
-        for path in work.results():
-            rounds.setdefault(int(_read(work, path)["round"]), []).append(path)
-        for _, paths in sorted(rounds.items()):
+        for number, reads in sorted(rounds.items()):
+            # Of some rounds there is nothing. The next one has a number that no result has.
+            self._round = number - 1
             self.missing(1)
-            for path in paths:
-                with suppress(ValueError):
-                    self.take(path.read_bytes())
+            for read in reads:
+                if (found := read()) is not None:
+                    self._covering.take(found)
 
     def progress(self) -> tuple[int, int | None, str]:
         """Return what is done, what is left if that is known, and what to say of it."""
         return self._covering.progress()
 
 
-def _read(work: Work, path: Path) -> Row:
-    found = work.read(path)
-    if found is None:
-        raise ValueError(f"{path}: this result was removed or changed by another program while it was needed")
-    return found
+def _results(map: Map, tasks: list[bytes], errors: list[Exception]) -> Iterator[bytes]:
+    """Return results until the map raises."""
+    try:
+        yield from map(run, tasks)
+    except Exception as error:
+        errors.append(error)
 
 
 def hash_all(
@@ -128,30 +129,31 @@ def hash_all(
     cover = job if isinstance(job, Cover) else Cover(job, told)
     folder = Work(work, cover.key) if isinstance(work, (str, PathLike)) else work
     if folder is not None:
+        folder.forget_old(told)
         cover.continues(folder)
-    count, failed = workers or 1, 0
-    error: Exception | None = None
+    count, failed, is_kept = workers or 1, 0, True
+    errors: list[Exception] = []
     while tasks := cover.missing(count):
         shown(cover, count)
         results = 0
-        try:
-            for result in map(run, tasks):
+        for result in _results(map, tasks, errors):
+            try:
+                cover.take(result)
+            except ValueError as problem:
+                errors.append(problem)
+                continue
+            results += 1
+            if folder is not None and is_kept:
                 try:
-                    cover.take(result)
-                except ValueError as problem:
-                    error = problem
-                    continue
-                results += 1
-                if folder is not None and folder.problem is None and folder.keep(result) is None:
-                    text = f"a run that is killed would begin anew: {folder.path}: {folder.problem}"
-                    told({"note": text})
-                shown(cover, count)
-        except Exception as problem:
-            error = problem
+                    folder.keep(result)
+                except OSError as problem:
+                    is_kept = False
+                    told({"note": f"a run that is killed would begin anew: {folder.path}: {problem}"})
+            shown(cover, count)
         failed = 0 if results else failed + 1
         if failed == _ROUNDS:
-            raise error or RuntimeError("the map returned no result")
+            raise errors[-1] if errors else RuntimeError("the map returned no result")
     outcome = cover.end()
-    if folder is not None and outcome.is_over and (why := folder.forget()) is not None:
-        told({"note": f"remove {folder.path}, or the next run takes what this one found: {why}"})
+    if folder is not None and outcome.is_over:
+        folder.end(told)
     return outcome

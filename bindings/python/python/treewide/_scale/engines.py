@@ -21,8 +21,14 @@ _Engine: TypeAlias = Iterator[tuple[_Map, int]]
 
 
 def _as_done(pool: Executor, f: _F, tasks: list[bytes]) -> Iterator[bytes]:
-    for it in as_completed([pool.submit(f, task) for task in tasks]):
-        yield it.result()
+    futures = [pool.submit(f, task) for task in tasks]
+    try:
+        for it in as_completed(futures):
+            yield it.result()
+    finally:
+        # A round that broke off is over: the next one has its tasks.
+        for it in futures:
+            it.cancel()
 
 
 @contextmanager

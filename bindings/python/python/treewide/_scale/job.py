@@ -10,8 +10,8 @@ from secrets import token_hex
 from typing import Any, Literal
 
 from treewide._scale.console import UsageError
-from treewide._scale.sources import Store, scheme_of, source_of
-from treewide._treewide import hexdigest
+from treewide._scale.sources import Store, path_of, scheme_of, source_of
+from treewide._treewide import __version__, hexdigest
 
 __all__ = ["Job", "source_for"]
 
@@ -45,19 +45,19 @@ class Job:
     unpinned: bool = False
     run: str = field(default_factory=lambda: token_hex(8))
 
-    def key(self, *lists: bytes) -> str:
-        """Return what jobs have in common that do the same with these lists, by their digests: the name of a folder."""
-        named = [it for it in [*self.urls, self.list, self.output] if it is not None]
-        here = os.path.abspath(".") if any(scheme_of(it) == "file" for it in named) else None
-        there = {name: os.environ.get(name) for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT")}
-        what = {
-            **asdict(self),
-            "run": None,
-            "here": here,
-            "there": there,
-            "version": 1,
-            "lists": [it.hex() for it in lists],
+    @property
+    def here(self) -> str | None:
+        """The directory that paths are relative to; `None` if none is."""
+        named = [it for it in [*self.urls, self.list, self.output] if it is not None and scheme_of(it) == "file"]
+        return None if all(os.path.isabs(path_of(it)) for it in named) else os.getcwd()
+
+    def key(self, lists: bytes) -> str:
+        """Return what jobs have in common that do the same with lists of this digest: the name of a folder."""
+        there = {
+            it: os.environ.get(it) for it in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AWS_PROFILE")
         }
+        what = {**asdict(self), "run": None, "here": self.here, "there": there}
+        what |= {"version": __version__, "lists": lists.hex()}
         return hexdigest(json.dumps(what, sort_keys=True, default=str).encode(), length=16)
 
     def to_json(self) -> str:

@@ -102,11 +102,11 @@ class ObjectCovering:
 
     # ---- Which objects there are, and which to read ----------------------------------------------
 
-    def earlier(self, results: list[Callable[[], Row]]) -> str | None:
+    def earlier(self, results: list[Callable[[], Row | None]]) -> str | None:
         """Take parts of an earlier run, of objects that are still the same."""
         for read in results:
-            result = read()
-            self.cover.take(result.get("pieces", ()), result["host"], is_earlier=True)
+            if (result := read()) is not None and not result["is_second"]:
+                self.cover.take(result["pieces"], result["host"], is_earlier=True)
         self.unread |= self.cover.resumed
         return f"{bytes_text(self.cover.resumed_bytes)} were hashed by an earlier run" if self.cover.resumed else None
 
@@ -114,7 +114,7 @@ class ObjectCovering:
         """Return tasks for the bytes that no result covers; then for objects that seem to have rotted, once more."""
         while True:
             if tasks := self.cover.missing(workers):
-                return [pieces_task(it) for it in tasks]
+                return [pieces_task(it, self.again is not None) for it in tasks]
             self.bytes_read += self.cover.done - self.cover.resumed_bytes
             if self.again is not None:
                 self._compare_readings()
@@ -133,8 +133,9 @@ class ObjectCovering:
         self.cover = BytesCover(())
 
     def take(self, result: Row) -> None:
-        """Take the pieces of a result."""
-        self.cover.take(result["pieces"], result["host"])
+        """Take the pieces of a result. A late one counts for the first reading only."""
+        if result["is_second"] == (self.again is not None):
+            self.cover.take(result["pieces"], result["host"])
 
     def progress(self) -> tuple[int, int | None, str]:
         """Return the bytes that are done and left."""
@@ -142,8 +143,6 @@ class ObjectCovering:
 
     def end(self) -> Outcome:
         """Judge, write the list, and count."""
-        if self.again is None or self.cover.left:
-            raise ValueError(f"not all bytes are covered: {bytes_text(self.cover.left)} are missing")
         if self.outboards is not None:
             self.places, self.unwritten = self.outboards.end()
             for error in self.unwritten.values():

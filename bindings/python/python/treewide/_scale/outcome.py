@@ -43,7 +43,7 @@ class Covering(Protocol):
     #: What runs have in common that do the same: a run continues only such a one.
     key: str
 
-    def earlier(self, results: list[Callable[[], Row]]) -> str | None:
+    def earlier(self, results: list[Callable[[], Row | None]]) -> str | None:
         """Take what an earlier run found, as far as it counts now. Returns what to say of it."""
 
     def missing(self, workers: int) -> list[Row]:

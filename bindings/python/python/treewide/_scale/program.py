@@ -6,12 +6,12 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from treewide._scale.buckets.bucket_command import bucket_of
 from treewide._scale.console import UsageError, print_line, say
-from treewide._scale.cover import Cover, hash_all
+from treewide._scale.cover import LONGEST, Cover, hash_all
 from treewide._scale.engines import ENGINES
 from treewide._scale.job import Job
 from treewide._scale.lists import ListError, line_of
@@ -191,20 +191,32 @@ def _plan(options: argparse.Namespace) -> int:
     wanted = parsed(options.rest)
     if wanted.command not in ("sum", "verify", "update") or _of(wanted, "range"):
         raise UsageError("what is planned is sum, verify or update, without --range: `plan --work FOLDER -- sum ...`")
-    job = job_of(wanted)
+    job, last = job_of(wanted), list[bytes]()
+    if not wanted.no_resume:
+        with contextlib.suppress(UsageError):
+            _, before, last = planned(options.work)
+            job = replace(job, run=before.run)
     text = job.to_json()
-    cover = Cover(job)
+    cover = Cover(job, _say_note)
     work = Work(options.work, cover.key)
     if wanted.no_resume:
         work.forget()
-    with contextlib.suppress(UsageError):
-        text = planned(options.work)[1]
-        cover = Cover(Job.of_json(text))
-    cover.again(work)
-    tasks = cover.missing(wanted.workers or 1)
+    if last and not any(map(work.is_done, last)):
+        work.plan(text, [])
+        say("no task of the last round has a result: see what its jobs say, and plan again")
+        return _UNKNOWN
+    work.forget_old(_say_note)
+    cover.continues(work)
+    # A round of a batch system waits for its turn: it is not to be a short one.
+    tasks = cover.missing(wanted.workers or 1, LONGEST)
     work.plan(text, tasks)
     print(len(tasks))
     return _FINE
+
+
+def _say_note(row: Row) -> None:
+    if "note" in row:
+        say(row["note"])
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -214,25 +226,26 @@ def _run(options: argparse.Namespace) -> int:
     first, step = options.share
     for task in tasks[first::step]:
         # One that is done, by a job that was stopped and begun again, is not done twice.
-        if work.read(work.place_of(task)) is None:
-            run(task, options.work)
+        if not work.is_done(task):
+            work.keep(run(task))
     return _FINE
 
 
 def _merge(options: argparse.Namespace) -> int:
     """Say what the command itself would say, once all is covered."""
-    _, text, _ = planned(options.work)
-    job = Job.of_json(text)
+    _, job, _ = planned(options.work)
     screen = _Screen(options, job)
     cover = Cover(job, screen.told)
     work = Work(options.work, cover.key)
-    cover.again(work)
+    cover.continues(work)
     if tasks := cover.missing(1):
         say(f"{len(tasks)} tasks or more are not done, and nothing was written: plan and run the next round")
         return _UNKNOWN
     outcome = cover.end()
     if outcome.is_over:
-        work.forget()
+        work.end(screen.told)
+    else:
+        work.unplan()
     return screen.end(outcome)
 
 

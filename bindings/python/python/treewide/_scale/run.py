@@ -1,5 +1,6 @@
 """Tasks: all that an engine calls, and what it calls them with."""
 
+import os
 import time
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +12,7 @@ from treewide._scale.outcome import Row
 from treewide._scale.part import Piece, hash_pieces
 from treewide._scale.results import host, seal, unseal
 from treewide._scale.work import Work
-from treewide._treewide import digest
+from treewide._treewide import __version__, digest
 
 __all__ = ["keys_task", "pieces_task", "run"]
 
@@ -22,6 +23,13 @@ def run(task: bytes, work: str | None = None) -> bytes:
     What is raised here is a fault of the program, or of its installation: a store that fails is a result.
     """
     it = unseal(task)
+    if it["version"] != __version__:
+        raise OSError(
+            f"{host()}: this worker has treewide {__version__}, and the run {it['version']}: install the same"
+        )
+    if it["here"] is not None and it["here"] != os.getcwd():
+        raise OSError(f"{host()}: is in {os.getcwd()}, and the run began in {it['here']}: name absolute paths")
+    folder = Work(work, it["job"]) if work is not None else None
     result: Row = {"task": digest(task).hex()[:32], "host": host(), "began": time.time()}
     result |= {name: it[name] for name in ("job", "run", "round")}
     if it["kind"] == "keys":
@@ -31,13 +39,10 @@ def run(task: bytes, work: str | None = None) -> bytes:
     else:
         pieces = [Piece(Object(*object), *ends) for object, *ends in it["pieces"]]
         source = source_for(pieces[0].object.uri, it["option"])
-        result |= {"pieces": hash_pieces(pieces, source, it["seconds"])}
+        result |= {"pieces": hash_pieces(pieces, source, it["seconds"]), "is_second": it["is_second"]}
     sealed = seal({**result, "ended": time.time()})
-    if work is not None:
-        folder = Work(work, it["job"])
+    if folder is not None:
         folder.keep(sealed)
-        if folder.problem is not None:
-            raise folder.problem
     return sealed
 
 
@@ -46,6 +51,7 @@ def keys_task(job: BucketJob, **keys: Any) -> Row:
     return {"kind": "keys", "bucket": asdict(job), "keys": keys}
 
 
-def pieces_task(pieces: list[Piece]) -> Row:
-    """Return the task of pieces of objects."""
-    return {"kind": "pieces", "pieces": [[[o.uri, o.size, o.etag, o.version], *ends] for o, *ends in pieces]}
+def pieces_task(pieces: list[Piece], is_second: bool) -> Row:
+    """Return the task of pieces of objects, which are read for the first or the second time."""
+    named = [[[o.uri, o.size, o.etag, o.version], *ends] for o, *ends in pieces]
+    return {"kind": "pieces", "pieces": named, "is_second": is_second}

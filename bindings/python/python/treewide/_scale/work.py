@@ -4,19 +4,24 @@
     tasks          the tasks of the round that was planned
     NAME.result    a result, named by its task; it has a check, and names its job
 
-A result that is torn, damaged, of another job or older than a day does not count. A run that ended removes the folder.
-So no lock is needed, nothing is replayed, and two runs at once do no harm.
+A result that is torn, damaged or of another job does not count. A run that ended removes the folder. So no lock is
+needed, nothing is replayed, and two runs at once do no harm.
 """
 
 import contextlib
 import os
+import re
 import shutil
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from treewide._scale.console import UsageError
+from treewide._scale.job import Job
+from treewide._scale.outcome import Row
 from treewide._scale.results import Damaged, unseal
+from treewide._scale.temporary import is_temporary
 from treewide._treewide import _replace_file, digest
 
 __all__ = ["Work", "planned", "usual_place"]
@@ -26,6 +31,7 @@ _RECENT = 24 * 3600
 #: Seconds after which a folder is removed by whatever run comes next: its run will not come again. A guess.
 _FORGOTTEN = 30 * _RECENT
 _JOB, _TASKS = "job.json", "tasks"
+_RESULT = re.compile(r"[0-9a-f]{32}\.result")
 
 
 class Work:
@@ -37,82 +43,76 @@ class Work:
         Raises `UsageError` if it is the folder of another job, or of another program.
         """
         self.path, self.key = Path(path), key
-        #: Why results cannot be kept.
-        self.problem: OSError | None = None
-        #: The days since the last result, if that is too long.
-        self.outdated: int | None = None
-        self._is_begun = False
         names = os.listdir(path) if self.path.is_dir() else []
-        found = (self._text() or None) if _JOB in names else None
-        is_ours = all(it.endswith((".result", ".tmp")) or it in (_JOB, _TASKS) for it in names)
-        if found not in (None, key) or not is_ours:
-            what = "another run" if found is not None else "something else"
+        job = (self.path / _JOB).read_text(errors="replace").partition("\n")[0] if _JOB in names else ""
+        if job not in ("", key) or not all(map(_is_ours, names)):
+            what = "another run" if job else "something else"
             raise UsageError(f"{path}: is a folder of {what}: name another, or remove it")
+        #: Whether it was made. If another run removes it, as that one is over, it is not made again.
+        self._is_begun = bool(job)
 
-    def _text(self) -> str:
-        return (self.path / _JOB).read_text(errors="replace").partition("\n")[0]
+    def _begin(self, job: str = "") -> None:
+        # Only the owner reads it: with the values of ranges anyone can check a guess of their bytes.
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _replace_file(self.path / _JOB, f"{self.key}\n{job}\n".encode())
+        self._is_begun = True
 
     def plan(self, job: str, tasks: list[bytes]) -> None:
         """Write the tasks of a round, for `run`. Raises `OSError`."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        _replace_file(self.path / _JOB, f"{self.key}\n{job}\n".encode())
+        self._begin(job)
         _replace_file(self.path / _TASKS, b"".join(it + b"\n" for it in tasks))
 
-    def results(self) -> list[Path]:
-        """Return the files of results that count. Others are removed, as this run does them again."""
-        newest, found = 0.0, []
-        for path in sorted(self.path.glob("*.result")):
-            fields = self.read(path)
-            if fields is not None:
-                # A copy has a new time, and a clock may be wrong.
-                newest = max(newest, min(path.stat().st_mtime, float(fields["ended"])))
-                found.append(path)
-        age = time.time() - newest
-        if found and age > _RECENT:
-            self.outdated = int(age / _RECENT)
-            self.forget()
-            return []
-        return found
+    def unplan(self) -> None:
+        """Leave the results to the run that is planned next. Raises `OSError`."""
+        self._begin()
 
-    def read(self, path: Path) -> dict[str, Any] | None:
-        """Return a result; `None` if it is not one of this job."""
+    def results(self) -> list[Callable[[], Row | None]]:
+        """Return what reads each result, as `read` does."""
+        return [partial(self.read, path) for path in sorted(self.path.glob("*.result"))]
+
+    def read(self, path: Path) -> Row | None:
+        """Return a result; `None` if it is not one of this job, or not there any more."""
         try:
             fields = unseal(path.read_bytes())
+            if fields.get("job") != self.key or "ended" not in fields:
+                return None
+            # A copy has a new time, and a clock may be wrong.
+            return fields | {"ended": min(fields["ended"], path.stat().st_mtime)}
         except (OSError, Damaged):
             return None
-        return fields if fields.get("job") == self.key and "ended" in fields else None
 
-    def place_of(self, task: bytes) -> Path:
-        """Return the file of the result of a task."""
-        return self.path / f"{digest(task).hex()[:32]}.result"
+    def is_done(self, task: bytes) -> bool:
+        """Whether there is a result of a task."""
+        return self.read(self.path / f"{digest(task).hex()[:32]}.result") is not None
 
-    def keep(self, result: bytes) -> Path | None:
-        """Keep a result. If it cannot be kept, `problem` says why, and nothing else is tried."""
-        if self.problem is not None:
-            return None
+    def keep(self, result: bytes) -> None:
+        """Keep a result. Raises `OSError`."""
+        if not self._is_begun:
+            self._begin()
+        _replace_file(self.path / f"{unseal(result)['task']}.result", result)
+
+    def forget_old(self, told: Callable[[Row], object]) -> None:
+        """Remove results of a run that stopped more than a day ago. Raises `OSError`."""
+        ends = [it["ended"] for read in self.results() if (it := read()) is not None]
+        days = int((time.time() - max(ends)) / _RECENT) if ends else 0
+        if days:
+            self.forget()
+            text = f"an earlier run stopped {days} days ago, which is too long to continue it: starting anew"
+            told({"note": text})
+
+    def end(self, told: Callable[[Row], object]) -> None:
+        """Remove the folder: the run is over, and vouches for nothing."""
         try:
-            if not self._is_begun:
-                # Only the owner reads it: with the values of ranges anyone can check a guess of their bytes.
-                self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-                if not (self.path / _JOB).exists() or not self._text():
-                    _replace_file(self.path / _JOB, f"{self.key}\n".encode())
-                self._is_begun = True
-            path = self.path / f"{unseal(result)['task']}.result"
-            _replace_file(path, result)
-            return path
-        except OSError as error:
-            self.problem = error
-            return None
+            self.forget()
+        except OSError as why:
+            told({"note": f"remove {self.path}, or the next run takes what this one found: {why}"})
 
-    def forget(self) -> OSError | None:
-        """Remove the folder: the run is over, and vouches for nothing. A result that cannot be removed is emptied.
-
-        Returns why a result is still there.
-        """
+    def forget(self) -> None:
+        """Remove the folder. A result that cannot be removed is emptied. Raises `OSError` if one is still there."""
         self._is_begun = False
         problem: OSError | None = None
-        for pattern in ("*.result", ".treewide-*.tmp", _TASKS, _JOB):
-            for path in self.path.glob(pattern):
+        for path in self.path.iterdir() if self.path.is_dir() else ():
+            if _is_ours(path.name):
                 try:
                     path.unlink()
                 except OSError as error:
@@ -121,12 +121,20 @@ class Work:
                     problem = error if self.read(path) is not None else problem
         with contextlib.suppress(OSError):
             self.path.rmdir()
-        return problem
+        if problem is not None:
+            raise problem
+
+
+def _is_ours(name: str) -> bool:
+    return name in (_JOB, _TASKS) or _RESULT.fullmatch(name) is not None or is_temporary(name)
 
 
 def usual_place(key: str) -> Path:
     """Return the place of a folder in the cache of the user. Folders of runs that were never resumed are removed."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "treewide", "scale")
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "treewide", "scale")
+    except RuntimeError:
+        raise UsageError("there is no home directory for results: name a folder with --work") from None
     with contextlib.suppress(OSError):
         for it in cache.iterdir():
             if time.time() - it.stat().st_mtime > _FORGOTTEN:
@@ -134,12 +142,13 @@ def usual_place(key: str) -> Path:
     return cache / key
 
 
-def planned(path: str | os.PathLike[str]) -> tuple[str, str, list[bytes]]:
+def planned(path: str | os.PathLike[str]) -> tuple[str, Job, list[bytes]]:
     """Return the key and the job of a run that was planned, and its tasks. Raises `UsageError` if there is none."""
     try:
         key, job, *_ = (Path(path) / _JOB).read_text().split("\n")
-        if not job:
-            raise ValueError
-        return key, job, (Path(path) / _TASKS).read_bytes().splitlines()
+        tasks = (Path(path) / _TASKS).read_bytes().splitlines()
+        for it in tasks:
+            unseal(it)
+        return key, Job.of_json(job), tasks
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise UsageError(f"{path}: nothing was planned there: `plan --work {path} -- sum ...` does") from None

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 
 from treewide._scale.buckets.bucket_list import LIST, Bucket, read_bucket, write_bucket
 from treewide._scale.buckets.inventory import Inventory, listing_of
 from treewide._scale.buckets.keys_cover import KeysCover
 from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_list_file, read_list, write_list
 from treewide._scale.buckets.listing import cuts, listed
-from treewide._scale.buckets.shards import BucketJob, Difference, Handed, judge
+from treewide._scale.buckets.shards import BucketJob, Difference, Handed, judge, removed
 from treewide._scale.buckets.sinks import Folder, folder_of, join
 from treewide._scale.buckets.whole_objects import Read
 from treewide._scale.bytes_cover import BytesCover
@@ -112,11 +113,12 @@ class BucketCovering:
             limit=self.old.limit if self.old is not None else _LIMIT,
         )
         self.key = job.key(known.digest if known is not None else b"")
-        self.keys = KeysCover(self.shard, self._cuts, old=known, told=self._tell)
+        gone = partial(removed, self.shard, self.source)
+        self.keys = KeysCover(self.shard, self._cuts, old=known, told=self._tell, removed=gone)
         #: The large objects, when it is their turn; objects that are read a second time, as a bit may flip on the way.
         self.bytes: BytesCover | None = None
         self._wanted: dict[Object, Handed] = {}
-        self._earlier: list[Callable[[], Row]] = []
+        self._earlier: list[Callable[[], Row | None]] = []
         self.again: list[Object] | None = None
         #: Facts of the large objects, when all is known.
         self.large: list[Fact] = []
@@ -153,12 +155,13 @@ class BucketCovering:
 
     # ---- Rounds ----------------------------------------------------------------------------------
 
-    def earlier(self, results: list[Callable[[], Row]]) -> str | None:
+    def earlier(self, results: list[Callable[[], Row | None]]) -> str | None:
         """Take what an earlier run found, as far as its lists are still there. Its ranges are listed again."""
         there: set[str] | None = None
         objects = 0
         for read in results:
-            result = read()
+            if (result := read()) is None:
+                continue
             if "pieces" in result:
                 self._earlier.append(read)
             elif result["status"] == "ok" and not result.get("is_seen"):
@@ -183,16 +186,16 @@ class BucketCovering:
             self._begin_large()
         while True:
             if pieces := self.bytes.missing(workers):
-                return [pieces_task(it) for it in pieces]
+                return [pieces_task(it, self.again is not None) for it in pieces]
             if self.again is not None:
                 return []
             self._judge_first()
 
     def take(self, result: Row) -> None:
-        """Take the result of a range of keys, or of pieces of large objects."""
+        """Take the result of a range of keys, or of pieces. A late one counts for the first reading only."""
         if "pieces" not in result:
             self.keys.take(result)
-        elif self.bytes is not None:
+        elif self.bytes is not None and result["is_second"] == (self.again is not None):
             self.bytes.take(result["pieces"], result["host"])
 
     def progress(self) -> tuple[int, int | None, str]:
@@ -221,8 +224,8 @@ class BucketCovering:
             self._settle(objects.pop(object), Read(object, None, "unreadable", text))
         self.bytes = BytesCover(objects)
         for read in self._earlier:
-            result = read()
-            self.bytes.take(result["pieces"], result["host"], is_earlier=True)
+            if (result := read()) is not None and not result["is_second"]:
+                self.bytes.take(result["pieces"], result["host"], is_earlier=True)
 
     def _read(self, object: Object) -> Read:
         assert self.bytes is not None
@@ -270,8 +273,6 @@ class BucketCovering:
                 f"there is no object below {self.shard.root}: is that the right place? Nothing was written"
             )
         else:
-            if not keys.failures:
-                keys.all_ranges()
             if self.bytes is not None and self.again:
                 for object in self.again:
                     self._settle(self._wanted[object], self._read(object))

@@ -4,8 +4,8 @@ It never has a list of keys. For 10 to the 9 objects it has some 122,000 lists, 
 """
 
 import random
-from bisect import bisect_left
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -58,13 +58,17 @@ class KeysCover:
         *,
         old: Bucket | None = None,
         told: Callable[[Difference], object] = lambda difference: None,
+        removed: Callable[[str, str], Iterable[Difference]] = lambda first, last: (),
     ) -> None:
-        """Begin with nothing. `cuts` asks the store for places in a range; `old` says where equal shares end."""
-        self.job, self._cuts, self._told = job, cuts, told
+        """Begin with nothing. `cuts` asks the store for places in a range; `old` says where equal shares end.
+
+        `told` takes differences; `removed` reads those of a stretch of keys that are gone.
+        """
+        self.job, self._cuts, self._told, self._removed = job, cuts, told, removed
         self._places = [it.until for it in old.ranges if it.until is not None] if old is not None else []
         self._spans: list[_Span] = []
         #: What an earlier run covered, and how its result is read. It counts once the range is listed again.
-        self.earlier: dict[tuple[str, str | None], Callable[[], dict[str, Any]]] = {}
+        self.earlier: dict[tuple[str, str | None], Callable[[], dict[str, Any] | None]] = {}
         self._is_new, self._is_refused, self._cause, self._rounds = True, False, "", 0
         # So that ranges next to each other, which are of one prefix, are not hashed together.
         self._chance = random.Random(0)
@@ -91,9 +95,13 @@ class KeysCover:
             return []
         self._is_new, self._is_refused, self._cause = False, False, ""
         tasks = []
-        for (after, until), read in self.earlier.items():
-            if self._place(after, until) is not None:
-                tasks.append(KeysTask(after, until, until, seen=read()["seen"]))
+        for (after, until), read in [*self.earlier.items()]:
+            found = read() if self._place(after, until) is not None else None
+            if found is not None:
+                tasks.append(KeysTask(after, until, until, seen=found["seen"]))
+            else:
+                # It was listed by another task, or another run that ended removed its result.
+                del self.earlier[after, until]
         gaps = self._gaps([(it.after, it.until) for it in tasks])
         for after, until in gaps:
             count = -(-_SHARES * workers // len(gaps)) - 1 if workers > 1 else 0
@@ -106,12 +114,13 @@ class KeysCover:
         return tasks
 
     def _shares(self, after: str, until: str | None, count: int) -> list[str]:
-        known = self._places[bisect_left(self._places, after) :]
-        known = [it for it in known if it > after and (until is None or it < until)]
-        if known:
-            step = max(1, len(known) // (count + 1))
-            return known[step::step]
-        return self._cuts(after, until, min(count, _CUTS))
+        end = None if until is None else bisect_left(self._places, until)
+        known = self._places[bisect_right(self._places, after) : end]
+        if len(known) < count:
+            # A bucket that has grown has most of its keys between few old ones.
+            return self._cuts(after, until, min(count, _CUTS))
+        step = max(1, len(known) // (count + 1))
+        return known[step::step]
 
     def take(self, result: dict[str, Any]) -> None:
         """Take a result: in any order, twice or late. What is covered already changes nothing."""
@@ -123,16 +132,13 @@ class KeysCover:
         if (at := self._place(after, until)) is None:
             return
         if is_seen:
-            read = self.earlier.get((after, until))
-            if read is None:
+            found = self.earlier[after, until]() if (after, until) in self.earlier else None
+            if found is None:
                 return
-            result = read()
-            self.resumed += sum(result["counts"].values())
+            self.resumed += sum(found["counts"].values())
             # This run did not read them: what the listing says is as it was then.
-            by = "metadata" if "://" not in self.job.root else "attested"
-            unread = dict(result["unread"])
-            unread[by] = unread.get(by, 0) + result["objects_read"]
-            result = result | {"unread": unread, "objects_read": 0, "bytes_read": 0}
+            tally(found["unread"], found["read"])
+            result = found | {"read": {}, "bytes_read": 0}
         self._is_new = True
         self.earlier.pop((after, until), None)
         lists = [(last, _part_of(part)) for last, part in result["lists"]]
@@ -162,15 +168,19 @@ class KeysCover:
         return [*gaps, (at, None)] if at is not None else gaps
 
     def _count(self, result: dict[str, Any]) -> None:
-        self.objects_read += result["objects_read"]
+        read = sum(result["read"].values())
+        self.objects_read += read
         self.bytes_read += result["bytes_read"]
         self.unknown += result["unknown"]
         self.doubt = self.doubt or result["doubt"]
         self.large += map(Handed.of, result["large"])
-        tally(self.evidence, {"read": result["objects_read"], **result["unread"]})
+        tally(self.evidence, {"read": read, **result["unread"]})
         tally(self.counts, result["counts"])
         for it in result["differences"]:
             self._told(Difference(it[0], it[1], it[2], bytes_of(it[3]), bytes_of(it[4])))
+        for first, last in result["gone"]:
+            for difference in self._removed(first, last):
+                self._told(difference)
 
     def all_ranges(self) -> list[Range]:
         """Return which list has which keys. Raises `ValueError` that names what no result covers."""

@@ -26,10 +26,10 @@ from treewide._scale.lists import ListError
 from treewide._scale.objects import evidence_of, is_suspect
 from treewide._scale.reading import Refused, Retries, Source, cause_of
 from treewide._scale.results import base85, bytes_of
-from treewide._scale.verdicts import KEPT
+from treewide._scale.verdicts import KEPT, tally
 from treewide._treewide import blake3, digest
 
-__all__ = ["BucketJob", "Difference", "Handed", "compare", "hash_shard", "judge"]
+__all__ = ["BucketJob", "Difference", "Handed", "compare", "hash_shard", "judge", "removed"]
 
 #: Differences after which a result ends. A guess: they have some 200 bytes each.
 _DIFFERENCES = 1000
@@ -195,6 +195,17 @@ class _Old:
                 yield from (fact for fact in found if fact.key > key)
 
 
+def removed(job: BucketJob, source: Source, first: str, last: str) -> Iterator[Difference]:
+    """Return what the old lists have from the first of these keys to the last: all of it is gone."""
+    own: Any = source
+    assert job.lists is not None and job.index is not None
+    for fact in _old_of(job.lists, job.index, own).after(first[:-1]):
+        if fact.key > last:
+            return
+        if fact.key >= first:
+            yield Difference("removed", fact.key, "", fact.digest)
+
+
 @lru_cache(4)
 def _old_of(lists: str, index: tuple[str, str], source: Any) -> _Old:
     return _Old(folder_of(lists, source), index)
@@ -226,7 +237,7 @@ class _Work:
         self.differences: list[Difference] = []
         self.result: dict[str, Any] = {
             "status": "ok", "after": after, "until": after, "lists": [], "counts": {}, "differences": [], "large": [],
-            "objects_read": 0, "bytes_read": 0, "unread": {}, "unknown": 0, "doubt": None,
+            "read": {}, "bytes_read": 0, "unread": {}, "unknown": 0, "doubt": None, "gone": [],
         }  # fmt: skip
 
     @property
@@ -306,12 +317,19 @@ class _Work:
 
     def _remove(self, key: str | None, until: str | None = None) -> None:
         """Say of all that are known below `key`, or up to `until`, that they are gone."""
+        stretch: list[str] = []
         while (gone := self._next) is not None:
             if (gone.key >= key) if key is not None else (until is not None and gone.key > until):
                 return
             self._pop()
-            if self.job.compares:
+            if self.job.compares and len(self.differences) < _DIFFERENCES:
                 self._say("removed", gone.key, "", gone.digest, None)
+            elif self.job.compares:
+                # A prefix that was removed has any number of keys: the driver reads them, as it needs no list of them.
+                self._count("removed")
+                if not stretch:
+                    self.result["gone"].append(stretch)
+                stretch[:] = [stretch[0] if stretch else gone.key, gone.key]
 
     def _pop(self) -> Fact | None:
         known, self._next = self._next, next(self._known, None)
@@ -336,8 +354,7 @@ class _Work:
 
     def _keep(self, found: Found, old: Fact) -> None:
         self._count("same")
-        by = evidence_of(found.etag, found.version)
-        self.result["unread"][by] = self.result["unread"].get(by, 0) + 1
+        tally(self.result["unread"], {evidence_of(found.etag, found.version): 1})
         if found.size > self.job.large:
             self.result["large"].append(Handed(found, old, kept=True).fields())
         else:
@@ -346,7 +363,7 @@ class _Work:
     def _judge(self, token: tuple[int, Found, Fact | None], read: Read) -> None:
         index, found, old = token
         if read.digest is not None:
-            self.result["objects_read"] += 1
+            tally(self.result["read"], {evidence_of(read.object.etag, read.object.version): 1})
             self.result["bytes_read"] += read.object.size
         verdict, detail, fact = judge(self.job, found, old, read)
         if verdict in KEPT:
@@ -367,7 +384,7 @@ class _Work:
         self.differences.append(Difference(verdict, key, detail, expected, digest))
 
     def _count(self, verdict: str) -> None:
-        self.result["counts"][verdict] = self.result["counts"].get(verdict, 0) + 1
+        tally(self.result["counts"], {verdict: 1})
 
     def _write(self, last: str) -> None:
         """Write the list of a group, whose last key this is."""
