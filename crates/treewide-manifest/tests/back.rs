@@ -198,11 +198,12 @@ fn path_of_another_type_has_one_verdict() {
     }
 }
 
-/// Whatever happens to a file in doubt and to its copies, night by night: no list has its content until it is accepted.
+/// Whatever happens to a file in doubt, to its copies and to others, night by night: what has its content is in doubt and no list has
+/// it, until it is accepted. Nothing else is in doubt, and `update` says what `verify` says.
 #[test]
 fn content_in_doubt_is_recorded_under_no_path() {
     const ROT: &str = "content oF f";
-    let names = [NAME, "0", "k/f", "z", "d/e/cafe\u{301} f"];
+    let names = [NAME, "0", "k/f", "z", "d/e/cafe\u{301} f", "l", "m"];
     let cases = 60;
     for seed in 0..cases {
         let mut state = seed * 2 + 1;
@@ -210,7 +211,10 @@ fn content_in_doubt_is_recorded_under_no_path() {
             state = u64::wrapping_mul(state, 6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) as usize % below
         };
-        let tree = Tree::new(&[(NAME, "content of f"), ("l", "kept"), ("m", "kept as well")]);
+        let tree = Tree::in_memory();
+        for (name, content) in [(NAME, "content of f"), ("l", "kept"), ("m", "kept as well")] {
+            tree.write(name, content);
+        }
         tree.snapshot();
         let (keep, away) = (tree.folder().join("keep"), tree.folder().join("away"));
         copy(&tree.at(NAME), &away);
@@ -221,8 +225,8 @@ fn content_in_doubt_is_recorded_under_no_path() {
         assert_eq!(update(&tree, &[]).report.files_kept, 1);
         let mut nights = Vec::new();
         for _ in 0..6 {
-            let (at, other) = (tree.at(names[random(5)]), tree.at(names[random(5)]));
-            let act = random(6);
+            let (at, other) = (tree.at(names[random(7)]), tree.at(names[random(7)]));
+            let act = random(7);
             nights.push((act, at.clone(), other.clone()));
             match act {
                 0 if at.is_file() => fs::write(&at, fs::read(&at).unwrap()).unwrap(),
@@ -234,6 +238,12 @@ fn content_in_doubt_is_recorded_under_no_path() {
                     _ = fs::remove_file(&at);
                     std::os::unix::fs::symlink("/nowhere", &at).unwrap();
                 }
+                // A disk that is off for a night.
+                6 if tree.at("d").is_dir() => {
+                    fs::rename(tree.at("d"), tree.folder().join("off")).unwrap();
+                    update(&tree, &[]);
+                    fs::rename(tree.folder().join("off"), tree.at("d")).unwrap();
+                }
                 _ => {
                     _ = fs::remove_file(&at);
                     copy(&keep, &at);
@@ -242,14 +252,19 @@ fn content_in_doubt_is_recorded_under_no_path() {
                     }
                 }
             }
-            let there = names.map(|it| fs::read(tree.at(it)).is_ok());
+            let there = names.map(|it| fs::read(tree.at(it)).ok());
             let said = [tree.verify(), update(&tree, &[])];
-            for (said, (name, is_there)) in
-                said.iter().flat_map(|said| names.iter().zip(there).map(move |it| (said, it)))
-            {
-                let class = is_there.then(|| said.verdict(name).class());
-                let is_doubt = class.is_none_or(|it| matches!(it, Class::Rot | Class::Suspect));
-                assert!(is_doubt, "{seed}: {name}: {:?} after {nights:?}", said.differences());
+            assert_eq!(said[0].differences(), said[1].differences(), "{seed}: {nights:?}");
+            for (name, content) in names.iter().zip(there) {
+                let Some(content) = content else { continue };
+                let is_doubt = matches!(said[0].verdict(name).class(), Class::Rot | Class::Suspect);
+                let is_rot = content == ROT.as_bytes();
+                assert_eq!(
+                    is_doubt,
+                    is_rot,
+                    "{seed}: {name}: {:?} after {nights:?}",
+                    said[0].differences()
+                );
             }
             let rot = treewide::hash(ROT.as_bytes()).to_hex().to_string();
             assert!(!fs::read_to_string(tree.list()).unwrap().contains(&rot), "{nights:?}");
@@ -258,4 +273,58 @@ fn content_in_doubt_is_recorded_under_no_path() {
         assert!(tree.verify().is_fine(), "{nights:?}: {:?}", tree.verify().differences());
     }
     println!("nights of a file in doubt: {cases} cases");
+}
+
+/// A record of before has the times and numbers of the file, and does not end the doubt that came later.
+#[test]
+fn disk_that_was_off_ends_no_doubt() {
+    use std::os::unix::fs::MetadataExt;
+    let tree = tree();
+    let ctime = || {
+        let there = fs::metadata(tree.at(NAME)).unwrap();
+        format!("\"ctime\":{},", there.ctime() * 1_000_000_000 + there.ctime_nsec())
+    };
+    // A disk that loses a bit moves nothing.
+    let before = ctime();
+    tree.flip(NAME);
+    let index = fs::read_to_string(index_path(&tree.list())).unwrap();
+    tree.forge_index(&index.replace(&before, &ctime()));
+    let away = tree.folder().join("away");
+    for (from, to) in [(tree.at("d"), away.clone()), (away.clone(), tree.at("d"))] {
+        fs::rename(from, to).unwrap();
+        assert!(!update(&tree, &[]).differences().contains(&format!("rot {NAME}")));
+    }
+    let full = || tree.update_with(Update::new().full(true), Box::new(AllIsOld));
+    for said in [full(), tree.quick(), update(&tree, &[]), tree.verify()] {
+        assert_eq!(said.verdict(NAME).class(), Class::Rot);
+    }
+    fs::rename(tree.at("d"), &away).unwrap();
+    update(&tree, &[]);
+    fs::rename(&away, tree.at("d")).unwrap();
+    for said in [tree.quick(), update(&tree, &[]), update(&tree, &[])] {
+        assert_eq!(said.verdict(NAME).class(), Class::Rot);
+    }
+}
+
+/// A good backup that is restored after rot was accepted is as it was.
+#[test]
+fn backup_of_what_was_before_rot_was_accepted_is_no_doubt() {
+    for is_recorded_as_gone in [false, true] {
+        let tree = tree();
+        let keep = tree.folder().join("keep");
+        copy(&tree.at("k"), &keep);
+        tree.flip("k");
+        assert_eq!(update(&tree, &["k"]).differences(), ["accepted k"]);
+        fs::remove_file(tree.at("k")).unwrap();
+        if is_recorded_as_gone {
+            update(&tree, &[]);
+        }
+        copy(&keep, &tree.at("k"));
+        let class = if is_recorded_as_gone { "added k" } else { "changed k" };
+        for said in [tree.verify(), update(&tree, &[])] {
+            assert_eq!(said.differences(), [class]);
+            assert!(said.detail("k").starts_with("as it was until "), "{}", said.detail("k"));
+        }
+        assert!(lists(&tree, "k", "kept") && tree.verify().is_fine());
+    }
 }

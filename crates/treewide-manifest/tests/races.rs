@@ -201,7 +201,7 @@ fn sparse_file_of_a_tebibyte_is_not_read() {
     let rules =
         r#"{"exclude":[],"hidden":true,"follow":false,"one_file_system":false,"modes":false}"#;
     let mut journal = format!(
-        "{{\"treewide\":\"journal 1\",\"root\":{{\"path\":{:?}}},\"rules\":{rules}}}\n\
+        "{{\"treewide\":\"journal 2\",\"root\":{{\"path\":{:?}}},\"rules\":{rules}}}\n\
          {{\"path\":\"big\",\"type\":\"file\",\"bytes\":{},\"digest\":\"{}\",\"mtime\":{},\"ctime\":{},\"ino\":{},\"dev\":{},\"read\":\"2026-11-25\"}}\n",
         tree.root().canonicalize().unwrap(),
         1_u64 << 40,

@@ -68,7 +68,7 @@ fn journal_counts_up_to_its_last_check() {
         journal = fs::read(journal_path(&tree.list())).unwrap();
     }
     let text = String::from_utf8(journal.clone()).unwrap();
-    assert_eq!(text.matches("\"journal 1\"").count(), 3, "{text}");
+    assert_eq!(text.matches("\"journal 2\"").count(), 3, "{text}");
     let check = text.find("{\"check\"").unwrap();
     let first = check + text[check..].find('\n').unwrap() + 1;
     let put = |bytes: &[u8]| fs::write(journal_path(&tree.list()), bytes).unwrap();
@@ -148,9 +148,9 @@ fn journal_that_cannot_be_used_is_set_aside() {
     fs::remove_file(tree.list()).unwrap();
     fs::remove_file(index_path(&tree.list())).unwrap();
     // Of another version, or torn in its first line.
-    let said = ["\"journal 2\", and this program reads", "is damaged"];
+    let said = ["\"journal 1\", and this program reads", "is damaged"];
     for (text, says) in
-        [journal.replace("journal 1", "journal 2"), journal.replace(",\"root", ",\"r")]
+        [journal.replace("journal 2", "journal 1"), journal.replace(",\"root", ",\"r")]
             .iter()
             .zip(said)
     {

@@ -497,7 +497,7 @@ fn rules_mean_what_they_say_or_are_refused() {
 fn snapshot_refuses_while_another_one_writes_its_journal() {
     let case = Case::new();
     let journal = case.folder.join("new.b3.part");
-    fs::write(&journal, "{\"treewide\":\"journal 1\"").unwrap();
+    fs::write(&journal, "{\"treewide\":\"journal 2\"").unwrap();
     let held = fs::File::open(&journal).unwrap();
     if held.try_lock().is_err() {
         return skip("journals", "files cannot be locked here");

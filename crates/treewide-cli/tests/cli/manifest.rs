@@ -338,7 +338,7 @@ fn snapshot_that_is_killed_is_resumed() {
     assert!(!folder.join("m.b3.part").exists());
 
     // Only with the flag it is not used, and not silently thrown away.
-    let journal = r#"{"treewide":"journal 1"}"#;
+    let journal = r#"{"treewide":"journal 2"}"#;
     folder.write("m.b3.part", journal);
     let (code, _, stderr) = out(&folder, "update m.b3 t --no-resume");
     assert_eq!(code, Some(0));

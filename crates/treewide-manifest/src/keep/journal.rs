@@ -1,7 +1,7 @@
 //! Journal of the files that a run has read, so that the next run need not read them again if this one is killed.
 //!
 //! ```text
-//! {"treewide":"journal 1","root":{"path":"/home/me/photos"}}              a part begins: one for each run
+//! {"treewide":"journal 2","root":{"path":"/home/me/photos"}}              a part begins: one for each run
 //! {"path":"a.txt","type":"file","digest":"..","bytes":12,"mtime":..,...}  files that were read, in order
 //! {"check":".."}                                                          the hash of all bytes before this line
 //! ```
@@ -31,7 +31,7 @@ use writer::{Place, Writer};
 mod writer;
 
 /// The version that is written, and the only one that is read.
-const VERSION: &str = "journal 1";
+const VERSION: &str = "journal 2";
 /// The file is written after this time.
 pub(crate) const FROM: Duration = Duration::from_secs(1);
 /// Parts that are read next to each other, at most. A run that continues after as many others writes no part.

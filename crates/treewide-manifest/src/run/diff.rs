@@ -52,7 +52,7 @@ pub fn diff(
                 let (old, new) = (was.take(), is.take());
                 let mut verdict = both(old, new, xattrs);
                 if let Verdict::Changed(Change::Content { untimed: false }) = verdict
-                    && let Some(other) = of_another(&mut earlier, new, Some(old), &mut judge)?
+                    && let Some(other) = earlier.judge_record(new, Some(old))?
                 {
                     verdict = other;
                 }
@@ -65,7 +65,7 @@ pub fn diff(
             }
             Ordering::Greater => {
                 let new = is.take();
-                let told = of_another(&mut earlier, new, None, &mut judge)?;
+                let told = earlier.judge_record(new, None)?;
                 judge.new_path(New { told, ..New::of(new.clone(), Some(Evidence::Claimed)) });
             }
         }
@@ -117,18 +117,6 @@ pub(crate) fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
     };
     let is_as_long = new.facts.as_ref().is_some_and(|it| it.bytes == facts.bytes);
     other_content(facts, is_as_long, was.moved_to(&is))
-}
-
-/// The verdict on a file that has the numbers of another name.
-fn of_another(
-    earlier: &mut Earlier,
-    new: &Record,
-    was: Option<&Record>,
-    judge: &mut Judge<'_>,
-) -> Result<Option<Verdict>, Error> {
-    let verdict = earlier.judge_record(new, was)?;
-    verdict.iter().filter_map(Verdict::from).for_each(|it| judge.moves.doubted(it));
-    Ok(verdict)
 }
 
 struct Side {

@@ -6,10 +6,11 @@
 use crate::error::{Error, ErrorKind};
 use crate::format::manifest::Manifest;
 use crate::format::name;
-use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::format::record::{Doubt, Facts, FileRecord, Record, What};
+use crate::format::trust::Key;
 use crate::keep::past::Past;
 use crate::run::judge::other_content;
-use crate::run::verdict::{Then, Verdict};
+use crate::run::verdict::{Change, Then, Verdict};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -50,6 +51,10 @@ pub(crate) struct Judged {
 }
 
 impl Was {
+    fn has(&self, digest: &[u8; OUT_LEN]) -> bool {
+        equal(&self.file.digest, digest)
+    }
+
     fn then(&self, as_then: bool, is_back: bool) -> Option<Then> {
         let until = self.until.clone()?;
         Some(Then { until, as_then, is_back })
@@ -57,11 +62,8 @@ impl Was {
 }
 
 impl Judged {
-    /// A doubt that no run had before: that about the record is not the file's own.
     fn doubt(verdict: Verdict, was: &Was, is_new: bool) -> Self {
-        let mut file = Box::new(was.file.clone());
-        file.facts.iter_mut().for_each(|it| it.doubt = None);
-        Self { doubt: Some((verdict, file)), then: was.then(false, is_new) }
+        Self { doubt: Some((verdict, Box::new(was.file.clone()))), then: was.then(false, is_new) }
     }
 }
 
@@ -147,10 +149,12 @@ impl Earlier {
         Ok(found)
     }
 
-    /// The newest record of the past of this name that fits, and until when the manifest had it.
+    /// The newest record of the past of this name that fits, and until when the manifest had it. None of a file that has the times and
+    /// numbers with which any was in doubt.
     pub(crate) fn back(
         &mut self,
         name: &[u8],
+        stamp: &Stamp,
         fits: impl Fn(&Record) -> bool,
     ) -> Result<Option<(Record, String)>, Error> {
         let had: Vec<_> = self.had()?.find(By::Name, key(&letters(name))).collect();
@@ -158,7 +162,8 @@ impl Earlier {
             let Some(past) = &mut self.past else { break };
             let found = past.record_at(known.place)?;
             if let Some(found) = found.filter(|(it, _)| it.name == name && fits(it)) {
-                return Ok(Some(found));
+                let is_doubt = self.has()?.has_doubt(stamp) || self.had()?.has_doubt(stamp);
+                return Ok((!is_doubt).then_some(found));
             }
         }
         Ok(None)
@@ -176,13 +181,41 @@ impl Earlier {
         Ok(stamp.len > 0 && !(self.has()?.doubts.is_empty() && self.had()?.doubts.is_empty()))
     }
 
+    /// Judges a file that has other content than the record `was` of its name, by which alone the verdict is this one. Content that its
+    /// name had once with its mtime is that of a backup, if anything moved.
+    pub(crate) fn judge_other(
+        &mut self,
+        name: &[u8],
+        (was, verdict): (&mut FileRecord, &mut Verdict),
+        file: (&Path, &Stamp),
+        digest: &[u8; OUT_LEN],
+    ) -> Result<Option<Then>, Error> {
+        let edited = Verdict::Changed(Change::Content { untimed: false });
+        if *verdict == edited {
+            let judged = self.judge(name, Some(was), file, digest)?;
+            if let Some((doubt, other)) = judged.doubt {
+                (*verdict, *was) = (doubt, *other);
+            }
+            return Ok(judged.then);
+        }
+        let Verdict::Suspect { .. } = verdict else { return Ok(None) };
+        let is_it = |it: &Record| match &it.what {
+            What::File(it) => equal(&it.digest, digest) && moved(it, file.1).is_some(),
+            _ => false,
+        };
+        let Some((_, until)) = self.back(name, file.1, is_it)? else { return Ok(None) };
+        *verdict = edited;
+        Ok(Some(Then { until, as_then: true, is_back: false }))
+    }
+
     /// Judges a file that is new, or that is edited by the record `was` of its name. The first of these judges it:
     ///
-    /// 1. the record of its name, if it has its mtime; else the newest one of the past that has. Names are compared by their letters;
+    /// 1. the record of its name, if it has its mtime; else one of the past that has: with its content, or all its times, else the newest.
+    ///    Names are compared by their letters;
     /// 2. one with its inode, mtime and size, under another name. One of the past counts if the file is not younger: else the inode was used
     ///    again;
     /// 3. for a new file, one with its size, its mtime and the last part of its name: a copy on another disk;
-    /// 4. for a new file, one that was in doubt with its content, if no record has that: a copy of it, or itself.
+    /// 4. one that was in doubt with its content, if no record has that: a copy of it, or itself.
     ///
     /// If none does, it is said whether its content was once recorded under its name.
     pub(crate) fn judge(
@@ -208,8 +241,10 @@ impl Earlier {
         let by_name = self.read(by_name)?;
         let has_its_mtime = was.is_some_and(|it| moved(it, stamp).is_some());
         if !was_moved && !has_its_mtime {
-            let judge = by_name.iter().find_map(|it| Some((it, moved(&it.file, stamp)?)));
-            if let Some((it, moved)) = judge.filter(|(it, _)| !equal(&it.file.digest, digest))
+            let timed = || by_name.iter().filter_map(|it| Some((it, moved(&it.file, stamp)?)));
+            let is_it = |(it, moved): &(&Was, Vec<_>)| moved.is_empty() || it.has(digest);
+            let judge = timed().find(is_it).or_else(|| timed().next());
+            if let Some((it, moved)) = judge.filter(|(it, _)| !it.has(digest))
                 && let Some(facts) = &it.file.facts
             {
                 let verdict = match is_other(it) {
@@ -248,7 +283,7 @@ impl Earlier {
             }
         }
         // An empty file is a copy of nothing.
-        if is_new && !was_moved && stamp.len > 0 {
+        if !was_moved && stamp.len > 0 {
             let doubts = |table: &Table| table.doubts(digest).collect();
             let copied = Found { has: doubts(self.has()?), had: doubts(self.had()?) };
             if copied.all().next().is_some() {
@@ -256,14 +291,14 @@ impl Earlier {
                     table.files.iter().copied().filter(|it| has_its_content(it)).collect()
                 };
                 let same = Found { has: same(self.has()?), had: same(self.had()?) };
-                let is_recorded = self.read(same)?.iter().any(|it| equal(&it.file.digest, digest));
+                let is_recorded = self.read(same)?.iter().any(|it| it.has(digest));
                 if let Some(it) = self.read(copied)?.first().filter(|_| !is_recorded) {
                     return doubt(it, Vec::new());
                 }
             }
         }
         let had = || by_name.iter().filter(|it| it.until.is_some());
-        let same = had().find(|it| equal(&it.file.digest, digest));
+        let same = had().find(|it| it.has(digest));
         // Most files that are edited are not as they were once.
         let other = had().next().filter(|_| is_new);
         let then = same.map(|it| (it, true)).or(other.map(|it| (it, false)));
@@ -322,8 +357,8 @@ struct Table {
     files: Vec<Known>,
     /// Keys, and the number of the file that has them.
     by: [Vec<(u32, u32)>; 3],
-    /// The contents with which files were in doubt.
-    doubts: Vec<([u8; OUT_LEN], Known)>,
+    /// The doubts about files, and their times and numbers.
+    doubts: Vec<(Doubt, Option<Key>, Known)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -357,7 +392,8 @@ impl Table {
         }
         let seconds = mtime.map_or(0, |it| (it / SECOND) as u32);
         let known = Known { place, begun: begin(&file.digest), seconds };
-        self.doubts.extend(record.facts().and_then(|it| Some((it.doubt.as_ref()?.found?, known))));
+        let doubt = file.facts.as_ref().and_then(|it| it.doubt.as_deref());
+        self.doubts.extend(doubt.map(|it| (*it, seen.copied(), known)));
         self.files.push(known);
     }
 
@@ -366,8 +402,13 @@ impl Table {
         self
     }
 
+    /// The files that were in doubt with this content, the newest first.
     fn doubts(&self, digest: &[u8; OUT_LEN]) -> impl Iterator<Item = Known> {
-        self.doubts.iter().filter(|it| equal(&it.0, digest)).map(|it| it.1)
+        self.doubts.iter().rev().filter(|it| it.0.found.as_ref() == Some(digest)).map(|it| it.2)
+    }
+
+    fn has_doubt(&self, stamp: &Stamp) -> bool {
+        self.doubts.iter().any(|it| it.1.is_some_and(|key| key.is_of(stamp)))
     }
 
     /// The newest first.

@@ -21,8 +21,6 @@ pub(crate) struct Moves {
     /// Records, and what is at their names now.
     gone: Vec<(Record, Option<Type>)>,
     new: Vec<New>,
-    /// Names that were reported with a doubt about another path.
-    doubted: HashSet<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -88,11 +86,6 @@ impl Moves {
         self.gone.iter().filter_map(found).collect()
     }
 
-    /// The path of this name was reported, if it is gone, with another one that has its numbers and other content.
-    pub(crate) fn doubted(&mut self, name: &[u8]) {
-        self.doubted.insert(name.to_vec());
-    }
-
     /// The new files that have the length of one that is gone, or that earlier records may be about, so that their digests matter; with
     /// their places.
     pub(crate) fn take_unread(&mut self) -> Vec<Task<usize>> {
@@ -127,9 +120,6 @@ impl Moves {
         digest: [u8; OUT_LEN],
         (told, then): (Option<Verdict>, Option<Then>),
     ) {
-        if let Some(from) = told.as_ref().and_then(Verdict::from) {
-            self.doubted.insert(from.to_vec());
-        }
         let new = &mut self.new[place];
         (new.told, new.then) = (told, then);
         if let What::File(file) = &mut new.record.what {
@@ -138,9 +128,7 @@ impl Moves {
     }
 
     /// The verdicts on all of them, in the order of their names.
-    pub(crate) fn finish(mut self) -> Vec<Finding> {
-        let doubted = std::mem::take(&mut self.doubted);
-        self.gone.retain(|gone| !doubted.contains(&gone.0.name));
+    pub(crate) fn finish(self) -> Vec<Finding> {
         let mut pairs = Pairs {
             of_new: self.new.iter().map(|new| new.told.clone()).collect(),
             gone: vec![None; self.gone.len()],

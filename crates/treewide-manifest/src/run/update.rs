@@ -492,7 +492,10 @@ impl<'a> Run<'a> {
             let path = task.path;
             let name = name::relative(&path, self.guard.dir).into_owned();
             let mut new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
-            let Judged { doubt, then } = self.earlier(&new.name, None, &path, &read)?;
+            let Some(stamp) = &read.stamp else { return Ok(()) };
+            let judged =
+                self.earlier.borrow_mut().judge(&new.name, None, (&path, stamp), &read.digest);
+            let Judged { doubt, then } = judged?;
             self.new_file(&new.name, read.bytes);
             let told = doubt.map(|(verdict, was)| self.doubt(&mut new, verdict, *was, judge));
             self.added(&new, (told, then), judge);
@@ -504,14 +507,13 @@ impl<'a> Run<'a> {
                 let verdict = judge.file(&was, &record.xattrs, &read);
                 let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }));
                 self.guard.found(&new.name, &was, !is_edited || verdict.is_doubtful());
-                let since = verdict.since(was.facts.as_ref());
-                let mut finding = Finding { since, ..about(&new.name, Type::File, verdict) };
-                if is_edited && !finding.verdict.is_doubtful() {
-                    let judged = self.earlier(&new.name, Some(&was), &task.path, &read)?;
-                    finding.then = judged.then;
-                    if let Some((verdict, other)) = judged.doubt {
-                        (finding.verdict, was) = (verdict, *other);
-                    }
+                let mut finding = about(&new.name, Type::File, verdict);
+                if let Some(stamp) = &read.stamp {
+                    let (verdict, file) = (&mut finding.verdict, (&*task.path, stamp));
+                    let mut earlier = self.earlier.borrow_mut();
+                    finding.then =
+                        earlier.judge_other(&new.name, (&mut was, verdict), file, &read.digest)?;
+                    finding.since = finding.verdict.since(was.facts.as_ref());
                 }
                 if read.facts.is_some() {
                     // A run before this one has read it.
@@ -554,18 +556,6 @@ impl<'a> Run<'a> {
         let (bytes, doubt) = (read.bytes, None);
         let facts = Facts { bytes, mode, key, untrusted, read: day, doubt, also };
         FileRecord { digest: read.digest, facts: Some(facts) }
-    }
-
-    /// What earlier records say of a file that was read.
-    fn earlier(
-        &self,
-        name: &[u8],
-        was: Option<&FileRecord>,
-        path: &Path,
-        read: &Read,
-    ) -> Result<Judged, Error> {
-        let Some(stamp) = &read.stamp else { return Ok(Judged::default()) };
-        self.earlier.borrow_mut().judge(name, was, (path, stamp), &read.digest)
     }
 
     /// A file that is not recorded.

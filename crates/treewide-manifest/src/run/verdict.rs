@@ -55,14 +55,21 @@ impl Finding {
     pub fn detail(&self) -> String {
         let mut text = self.told();
         if let Some((since, read)) = self.since {
-            text += &format!("; since {since}");
-            read.iter().for_each(|it| text += &format!(", read as recorded on {it}"));
+            text += if text.is_empty() { "" } else { "; " };
+            text += &format!("since {since}");
+            read.iter().for_each(|it| text += &format!("; what is recorded was last read on {it}"));
         }
         text
     }
 
     fn told(&self) -> String {
         match (&self.verdict, &self.then) {
+            // Its times were compared by the first run that said so. Those of a copy never were.
+            (Verdict::Rot { .. } | Verdict::Suspect { from: None, .. }, _)
+                if self.since.is_some() =>
+            {
+                String::new()
+            }
             (verdict, None) | (verdict @ Verdict::Suspect { from: Some(_), .. }, _) => {
                 verdict.detail()
             }
@@ -373,7 +380,7 @@ impl Verdict {
                 format!("{those} are those of {from}, the content is not")
             }
             Self::Suspect { moved, from: None } if moved.is_empty() => {
-                "has the content that is in doubt".into()
+                "has the content with which it was in doubt".into()
             }
             Self::Suspect { moved, from: None } => {
                 let moved = moved.join(" and ");

@@ -14,7 +14,7 @@ use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, observed};
 use crate::run::moves::{New, about};
 use crate::run::scrub::Picked;
-use crate::run::verdict::{Change, Finding, Report, Verdict};
+use crate::run::verdict::{Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan, There};
 use std::cell::RefCell;
@@ -177,25 +177,20 @@ impl Run<'_> {
         match event {
             Event::File(mut task, hashed) => {
                 let read = judge.read(options, &mut (), &mut task, hashed);
-                if let Some(record) = task.about.record {
+                if let Some(mut record) = task.about.record {
                     if read.as_ref().err().is_some_and(Judge::is_gone) {
                         let _ = judge.gone(*record, Ok(None));
                         return Ok(());
                     }
                     let (mut located, mut then) = (None, None);
-                    let verdict = match (&record.what, &read) {
+                    let verdict = match (&mut record.what, &read) {
                         (_, Err(error)) => Judge::failure(error),
                         (What::File(was), Ok(read)) => {
                             let mut verdict = judge.file(was, &record.xattrs, read);
-                            if let Verdict::Changed(Change::Content { untimed: false }) = verdict
-                                && let Some(stamp) = &read.stamp
-                            {
-                                let (name, file) = (&record.name, (&*task.path, stamp));
+                            if let Some(stamp) = &read.stamp {
+                                let (is, file) = ((&mut *was, &mut verdict), (&*task.path, stamp));
                                 let mut earlier = self.earlier.borrow_mut();
-                                let judged = earlier.judge(name, Some(was), file, &read.digest)?;
-                                verdict = judged.doubt.map_or(verdict, |it| it.0);
-                                then = judged.then;
-                                verdict.from().into_iter().for_each(|it| judge.moves.doubted(it));
+                                then = earlier.judge_other(&record.name, is, file, &read.digest)?;
                             }
                             let place = (&*task.path, task.kind);
                             located =

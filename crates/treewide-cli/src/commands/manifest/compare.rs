@@ -202,9 +202,16 @@ impl SayArgs {
         let text = findings.sheet.named(report::summary(report));
         let summary = Summary::new(list, outcome, text, report::counts(report));
         let summary = Summary { more: &more, ..summary };
+        let full = |it: &Path| it.canonicalize().ok();
+        let is_own =
+            |it: &Path| root::find(manifests[0]).map_or(true, |own| full(&own) == full(it));
         let named = dir.filter(|it| it.1).map(|it| it.0);
+        // The content of a backup is not to be accepted.
+        let is_backup = limits.instead.is_none() && named.is_some_and(|it| !is_own(it));
+        let named = named.filter(|_| !is_backup);
         findings.release(is_all_gone);
-        let operands = dir.filter(|_| limits.instead.is_none()).map(|_| (list, named));
+        let is_told = limits.instead.is_none() && !is_backup;
+        let operands = dir.filter(|_| is_told).map(|_| (list, named));
         findings.close(&summary, operands)?;
         let console = &findings.sheet.console;
         if let Some(cause) = &report.damage {

@@ -63,9 +63,6 @@ impl Run<'_> {
         mut was: FileRecord,
         judge: &mut Judge<'_>,
     ) -> Verdict {
-        if let Some(from) = verdict.from() {
-            judge.moves.doubted(from);
-        }
         if self.accepts(&new.name) {
             return Verdict::Accepted;
         }
