@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::format::day::Day;
 use crate::format::manifest::Manifest;
 use crate::format::record::{Facts, FileRecord};
-use std::collections::BTreeMap;
 use treewide_files::size;
 
 /// How much is read.
@@ -60,13 +59,13 @@ type Turn = (Option<Day>, bool);
 /// The files that were picked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Picked {
-    /// Files of this turn, and of those before it.
-    before: Option<Turn>,
-    /// Of the next turn, files up to this name.
+    /// The turn and the name of the last one.
     last: Option<(Turn, Vec<u8>)>,
     /// The last file that was picked before this run.
     had_turn: Vec<u8>,
     today: Option<Day>,
+    /// How many such runs read all files, with this one.
+    pub(crate) runs: u64,
 }
 
 impl Picked {
@@ -74,45 +73,32 @@ impl Picked {
     pub(crate) fn new(manifest: &Manifest, budget: Budget) -> Result<Self, Error> {
         let had_turn = manifest.turn().unwrap_or_default();
         let mut picked = Self { today: Some(Day::today()), had_turn, ..Self::default() };
-        let mut turns: BTreeMap<Turn, u64> = BTreeMap::new();
-        let mut all = 0_u64;
-        for record in manifest.records()? {
+        let (mut all, mut files) = (0_u64, Vec::new());
+        for (place, record) in manifest.records()?.enumerate() {
             let record = record?;
             let Some(facts) = record.facts() else { continue };
             all = all.saturating_add(facts.bytes);
             // The budget is for files that nothing else lets this run read.
             if !facts.is_read_always() {
-                let bytes = turns.entry(picked.turn_of(facts, &record.name)).or_default();
-                *bytes = bytes.saturating_add(facts.bytes);
+                files.push((picked.turn_of(facts, &record.name), place, facts.bytes));
             }
         }
-        let mut left = budget.of(all);
-        for (turn, bytes) in turns {
-            if bytes >= left {
-                picked.last = Some((turn, picked.last_of(manifest, turn, left)?));
-                break;
+        files.sort_unstable();
+        let (mut left, mut last) = (0, None);
+        for (turn, place, bytes) in files {
+            if left == 0 {
+                (picked.runs, left) = (picked.runs + 1, budget.of(all).max(1));
             }
-            left -= bytes;
-            picked.before = Some(turn);
+            if picked.runs == 1 {
+                last = Some((turn, place));
+            }
+            left = left.saturating_sub(bytes);
+        }
+        if let Some((turn, place)) = last {
+            let record = manifest.records()?.nth(place).transpose()?;
+            picked.last = record.map(|it| (turn, it.name));
         }
         Ok(picked)
-    }
-
-    /// The name of the file of this turn with which the budget is spent.
-    fn last_of(&self, manifest: &Manifest, turn: Turn, mut left: u64) -> Result<Vec<u8>, Error> {
-        let mut last = Vec::new();
-        for record in manifest.records()? {
-            let record = record?;
-            let Some(facts) = record.facts() else { continue };
-            if !facts.is_read_always() && self.turn_of(facts, &record.name) == turn {
-                left = left.saturating_sub(facts.bytes);
-                last = record.name;
-                if left == 0 {
-                    break;
-                }
-            }
-        }
-        Ok(last)
     }
 
     fn turn_of(&self, facts: &Facts, name: &[u8]) -> Turn {
@@ -123,9 +109,8 @@ impl Picked {
 
     pub(crate) fn has(&self, file: &FileRecord, name: &[u8]) -> bool {
         let Some(facts) = &file.facts else { return false };
-        let turn = self.turn_of(facts, name);
-        self.before.is_some_and(|before| turn <= before)
-            || self.last.as_ref().is_some_and(|(at, last)| turn == *at && name <= &last[..])
+        let this = (self.turn_of(facts, name), name);
+        self.last.as_ref().is_some_and(|(turn, last)| this <= (*turn, &last[..]))
     }
 
     /// The last file that was picked.

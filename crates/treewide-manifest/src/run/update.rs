@@ -221,6 +221,7 @@ impl Update {
             (Some(old), Some(budget)) => Picked::new(old, budget)?,
             _ => Picked::default(),
         };
+        let runs = self.scrub.map(|_| picked.runs);
         let had_turn = picked.last().map(<[u8]>::to_vec).or_else(|| old?.turn());
         draft.turn = had_turn.map(|it| Mount::new(&it));
         let source = self.source(
@@ -240,7 +241,7 @@ impl Update {
             run.event(event, &mut judge)?;
         }
         let (mut report, totals, draft, compared) = run.end(judge, &seen)?;
-        report.unused_journal = unused_journal;
+        (report.unused_journal, report.runs) = (unused_journal, runs);
         let outboards = making.map(Making::finish).unwrap_or_default();
         Ok(Made { report, totals, draft, outboards, compared })
     }

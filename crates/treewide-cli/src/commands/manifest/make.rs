@@ -27,8 +27,8 @@ use treewide_files::name::{quoted, shown};
 use treewide_files::size;
 use treewide_manifest::machine::{Clock, Draft, Forget, Limit, Made, Places, Update, not_a_list};
 use treewide_manifest::{
-    Budget, Class, Error, ErrorKind, Finding, Globs, Index, Loss, Manifest, Outboards, Report,
-    Rules, Totals, Written, journal,
+    Class, Error, ErrorKind, Finding, Globs, Index, Loss, Manifest, Outboards, Report, Rules,
+    Totals, Written, journal,
 };
 
 pub(crate) const SNAPSHOT: Notes = Notes {
@@ -189,8 +189,6 @@ pub(super) struct Making<'a> {
     /// What is accepted, if there is an old one at its place.
     pub(super) accept: Option<&'a AcceptArgs>,
     pub(super) reads_all: bool,
-    /// The bytes that are read although nothing else lets the run read them.
-    pub(super) budget: Option<Budget>,
     pub(super) dir: Option<&'a Path>,
     pub(super) rules: Option<&'a RulesArgs>,
     /// Other files that are read.
@@ -200,7 +198,7 @@ pub(super) struct Making<'a> {
 impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when no one else can write it any more.
     pub(super) fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
-        let Making { path, update, accept, reads_all, budget, dir, rules, lists } = making;
+        let Making { path, update, accept, reads_all, dir, rules, lists } = making;
         let old = accept.map(|_| path);
         let accepts_damage = accept.is_some_and(|it| it.accept_damage);
         // In place of the manifest, they give an error that says what to name.
@@ -311,8 +309,8 @@ impl WithArgs {
                 ));
             }
             self.say(console, old.is_some(), path, &report, &totals);
-            if let Some(budget) = budget {
-                console.say(&report::round(&report, &totals, budget));
+            if let Some(runs) = report.runs {
+                console.say(&report::round(&report, runs));
             }
             if let Some(outboards) = &outboards {
                 let files = crate::shell::wording::count(written.files, "outboard");
@@ -460,7 +458,6 @@ impl SnapshotArgs {
                 update,
                 accept: None,
                 reads_all: true,
-                budget: None,
                 dir,
                 rules: Some(&self.rules),
                 lists,
@@ -531,7 +528,6 @@ impl UpdateArgs {
                 update,
                 accept: Some(&self.accept),
                 reads_all: self.full,
-                budget: None,
                 dir: self.dir.as_deref(),
                 rules: Some(&self.rules),
                 lists: &[],

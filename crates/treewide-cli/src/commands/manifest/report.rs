@@ -16,7 +16,7 @@ use treewide_files::name::{Listed, quoted, shown, shown_text};
 use treewide_manifest::record::Type;
 use treewide_manifest::xattrs::Xattrs;
 use treewide_manifest::{
-    Budget, Class, Evidence, Finding, Index, Located, Manifest, Report, Rules, Totals, Verdict,
+    Class, Evidence, Finding, Index, Located, Manifest, Report, Rules, Verdict,
 };
 
 /// Writes findings.
@@ -291,9 +291,8 @@ pub(super) fn back(report: &Report) -> Option<String> {
 }
 
 /// Since when every file was read, and how long a round takes.
-pub(super) fn round(report: &Report, totals: &Totals, budget: Budget) -> String {
-    let bytes = budget.of(totals.bytes).max(1);
-    let runs = match totals.bytes.div_ceil(bytes) {
+pub(super) fn round(report: &Report, runs: u64) -> String {
+    let runs = match runs {
         0 | 1 => "1 run reads all files".into(),
         runs => format!("about {runs} runs read all files once"),
     };

@@ -56,7 +56,6 @@ impl ScrubArgs {
                 update: Update::new().scrub(self.budget),
                 accept: Some(&self.accept),
                 reads_all: false,
-                budget: Some(self.budget),
                 dir: self.dir.as_deref(),
                 rules: None,
                 lists: &[],
