@@ -5,6 +5,8 @@
 #   scripts/peers.sh                all of them: avx2 sse41 sse2 portable rscrypto (by nightly) wasm (under Node) unoptimised
 #   scripts/peers.sh avx2           only this one
 #   scripts/peers.sh streams        short pieces of input and of output; streams-avx2 with the kernel for AVX2
+#   scripts/peers.sh operations     all that both libraries do under one name: prints the rows below 1.00; the bar is 0.98
+#   scripts/peers.sh operations-busy   the same on one CPU while another program works on the next, often the same core
 #   scripts/peers.sh unoptimised    both as Cargo compiles them for a client's `cargo test`; a ratio of 0.67 is the bar
 #
 # The programs print samples. `treewide-bench report` judges them, and its exit code is that of this script: 1 if a bar is
@@ -20,8 +22,8 @@ unset RUSTFLAGS TREEWIDE_KERNEL
 
 for peer in "$@"; do
     # Streams are measured by the program of `avx2`, and by one without features.
-    features=${peer#streams} features=${features#-}
-    options=(--release --locked --quiet --features "$features" --target-dir "$target/$peer")
+    features=${peer#streams} features=${features#-} features=${features%-busy}
+    options=(--release --locked --quiet --features "$features" --target-dir "$target/${peer%-busy}")
     if [[ $peer == unoptimised ]]; then
         cargo build --locked --quiet --target-dir "$target/$peer"
     elif [[ $peer == wasm ]]; then
@@ -40,15 +42,22 @@ for peer in "$@"; do
     case $peer in
     wasm) program=(node --no-warnings ../../scripts/wasi.mjs "$target/wasm/wasm32-wasip1/release/treewide-peers.wasm") ;;
     unoptimised) program=("$target/$peer/debug/treewide-peers") ;;
+    operations) program=("$target/$peer/release/treewide-peers" operations) ;;
+    operations-busy)
+        program=(taskset -c 0 "$target/operations/release/treewide-peers" operations)
+        exec 9> >(exec taskset -c 1 "$bench" spin) # until 9 is closed
+        ;;
     streams*) program=("$target/$peer/release/treewide-peers" streams) ;;
     *) program=("$target/$peer/release/treewide-peers") ;;
     esac
-    code=0
+    code=0 only=()
+    [[ $peer != operations* ]] || only=(--below 1)
     {
         printf '{"about":"%s; %s; %s; scripts/peers.sh %s"}\n' "$(rustc --version)" \
             "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)" "$(git describe --always --dirty)" "$peer"
         "${program[@]}"
-    } | "$bench" report - || code=$?
+    } | "$bench" report "${only[@]}" - || code=$?
+    exec 9>&-
     ((code == 0 || code == 1 || code == 3)) || exit "$code"
     ((code == 0 || worst == 1)) || worst=$code
 done

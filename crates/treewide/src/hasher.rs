@@ -153,7 +153,9 @@ impl Hasher {
                 parts.gathered.push(input);
                 return self;
             }
-        } else if parts.chunk.len() > 0 && input.len() < CHUNK_LEN - parts.chunk.len() {
+        } else if (parts.chunk.len() > 0 || parts.subtrees.is_empty())
+            && input.len() < CHUNK_LEN - parts.chunk.len()
+        {
             // There is room in the chunk, so there is in the input.
             parts.chunk.append(running(), input, parts.subtrees.next_chunk(), &parts.subtrees.mode);
             return self;

@@ -4,8 +4,11 @@
 //! all of it. The features of this crate say which two are compared.
 //!
 //! Built without optimisation, it is a client as `cargo test` compiles one. With the argument `check` it times nothing and
-//! compares digests. `streams` measures small pieces; `streams WORD` only rows whose names contain the word.
+//! compares digests. `streams` measures small pieces, and `operations`, in a build with that feature, all that both can do; with a
+//! word after it only rows whose names contain the word.
 
+#[cfg(feature = "operations")]
+mod operations;
 mod samples;
 #[cfg(not(feature = "rscrypto"))]
 mod streams;
@@ -193,7 +196,11 @@ fn main() {
         Some("check") => check(input),
         #[cfg(not(feature = "rscrypto"))]
         Some("streams") => streams::measure(input, arguments.get(1).map(String::as_str)),
-        Some(other) => panic!("'{other}' is not an argument: `check` and `streams` are"),
+        #[cfg(feature = "operations")]
+        Some("operations") => operations::measure(input, arguments.get(1).map(String::as_str)),
+        Some(other) => {
+            panic!("'{other}' is not an argument of this build: `check` and `streams` are")
+        }
     }
 }
 
