@@ -202,11 +202,11 @@ const OPTIONS: &[(&[&str], &str)] = &[
     (&["--exclude"], "a manifest has its rules: `treewide update --exclude GLOB X.b3` adds one"),
     (
         &["--max-time", "--time", "--timeout"],
-        "use `timeout 2h treewide ...`; the next run goes on from there",
+        "use `timeout 2h treewide ...`; the next run continues it",
     ),
 ];
 
-/// An unknown option gets a tip by what it means. A name that is like it is often not the one that was meant.
+/// Gives an unknown option the tip that belongs to it. A name that is like it is often not the one that was meant.
 fn with_tip(mut error: clap::Error, command: &clap::Command, args: &[OsString]) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::SuggestedArg);
@@ -228,14 +228,14 @@ fn with_tip(mut error: clap::Error, command: &clap::Command, args: &[OsString]) 
 }
 
 /// Arguments that name no command: files to hash, or what is wrong.
-fn without_command(error: clap::Error, args: &[OsString]) -> Result<Command, clap::Error> {
+fn without_command(mut error: clap::Error, args: &[OsString]) -> Result<Command, clap::Error> {
     let first = args.get(1).map(Path::new).unwrap_or(Path::new(""));
     let is_option = first.as_os_str().as_encoded_bytes().starts_with(b"-");
+    let root = Treewide::command();
+    let names_command = args.iter().any(|it| root.find_subcommand(it).is_some());
     match error.kind() {
         // A command of a command.
-        ErrorKind::InvalidSubcommand if Treewide::command().find_subcommand(first).is_some() => {
-            Err(error)
-        }
+        ErrorKind::InvalidSubcommand if root.find_subcommand(first).is_some() => Err(error),
         ErrorKind::InvalidSubcommand if first.is_dir() => {
             Err(usage::wrong_value(about_directory(first)))
         }
@@ -247,7 +247,12 @@ fn without_command(error: clap::Error, args: &[OsString]) -> Result<Command, cla
             try_parse::<Treewide>(&args, VERSION).map(|it| it.command)
         }
         ErrorKind::InvalidSubcommand => Err(no_command(first)),
-        ErrorKind::UnknownArgument if is_option => Err(option_first(first, args)),
+        ErrorKind::UnknownArgument if is_option && !names_command => as_sum(args),
+        ErrorKind::UnknownArgument if is_option => {
+            let tip = vec![StyledStr::from("options come after the command")];
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tip));
+            Err(error)
+        }
         _ => Err(error),
     }
 }
@@ -316,30 +321,6 @@ fn about_directory(dir: &Path) -> String {
     let width = rows.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     let rows = rows.map(|(command, meaning)| format!("  {command:width$}  {meaning}"));
     format!("{name} is a directory:\n{}", rows.join("\n"))
-}
-
-/// People who know b3sum try an option before the command first.
-fn option_first(first: &Path, args: &[OsString]) -> clap::Error {
-    // As `clap` names the program.
-    let name = args.first().and_then(|name| Path::new(name).file_name()?.to_str());
-    let name = name.unwrap_or(TREEWIDE);
-    let words = |from: usize| {
-        let words = args.iter().skip(from).map(|it| quoted(&shown(Path::new(it))));
-        words.collect::<Vec<_>>().join(" ")
-    };
-    let has_command = args.iter().any(|it| Treewide::command().find_subcommand(it).is_some());
-    let command = match first.to_str() {
-        _ if has_command => "COMMAND [OPTIONS]".to_owned(),
-        Some("-c" | "--check") => format!("check {}", words(2)),
-        _ if as_sum(args).is_ok() => format!("sum {}", words(1)),
-        _ => "sum [OPTIONS] [FILE]...".to_owned(),
-    };
-    let text = format!(
-        "unexpected argument '{}' found\n\n  tip: options come after the command: {name} {}\n",
-        shown(first),
-        command.trim_end()
-    );
-    clap::Error::raw(ErrorKind::UnknownArgument, text)
 }
 
 #[cfg(test)]

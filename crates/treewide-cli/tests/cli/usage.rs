@@ -9,10 +9,8 @@ fn what_makes_no_sense_is_refused() {
     let folder = Folder::with(&["a"]);
     for (args, hint) in [
         ("", "Usage"),
-        ("--tag a", "tip: options come after the command: treewide sum --tag a\n"),
-        ("-r d", "tip: options come after the command: treewide sum -r d\n"),
-        ("--check SUMS", "options come after the command: treewide check SUMS\n"),
-        ("-l 64 sum a", "tip: options come after the command"),
+        ("-l 64 sum a", "tip: options come after the command\n"),
+        ("--no-such-flag a", "'--no-such-flag' found\n\nUsage: treewide sum"),
         ("nothing", "there is no file and no command 'nothing'"),
         ("verfy a", "tip: `treewide --help` lists the commands\n"),
         ("audit a", "tip: use `treewide verify`\n"),
@@ -57,7 +55,10 @@ fn what_makes_no_sense_is_refused() {
 fn files_without_a_command_are_summed() {
     let folder = Folder::with(&["a", "b", "check"]);
     folder.treewide("a b").run().succeeds_with(sums(&["a", "b"]));
-    folder.treewide("a --tag").run().fails(0, &[]);
+    let tagged = folder.treewide("a --tag").run();
+    folder.treewide("--tag a").run().succeeds_with(tagged.text());
+    folder.treewide("-r .").run().fails(0, &[]);
+    folder.treewide("--check --quiet -").stdin(sums(&["a"])).run().succeeds_with("");
     folder.treewide("a gone").run().fails(1, &["treewide: gone: cannot open: "]);
     folder.treewide("-").stdin("text").run().succeeds_with(format!("{}  -\n", hex("text")));
     folder.treewide("-- a").run().succeeds_with(sums(&["a"]));
