@@ -49,7 +49,7 @@ export function taken<T extends object>(options: T | undefined, names: readonly 
   }
   const copy = { ...options };
   for (const name of Object.keys(copy)) {
-    if (!(names as readonly string[]).includes(name)) throw new TypeError(`${argument} has ${names.join(", ")}, but no ${name}`);
+    if (!(names as readonly string[]).includes(name)) throw new TypeError(`${argument} has no ${name}; it has ${names.join(", ")}`);
   }
   return copy;
 }

@@ -317,15 +317,15 @@ test("options are plain objects with known names, everywhere", async () => {
     for (const options of ["hex", 16, null, [], new Uint8Array(32), new Map(), new String("hex"), () => {}, true]) {
       await rejects((async () => call(options))(), TypeError, /^options must be an object with some of /);
     }
-    await rejects((async () => call({ size: 3 }))(), TypeError, /^options has .*, but no size$/);
-    await rejects((async () => call({ encoding: undefined }))(), TypeError, /, but no encoding$/);
+    await rejects((async () => call({ size: 3 }))(), TypeError, /^options has no size; it has /);
+    await rejects((async () => call({ encoding: undefined }))(), TypeError, /^options has no encoding; it has /);
     await call(runInNewContext("({})"));
     await call(Object.create(null));
     await call(undefined);
   }
-  throws(() => hashHex("a", { out: new Uint8Array(32) }), TypeError, /^options has key, context, length, but no out$/);
+  throws(() => hashHex("a", { out: new Uint8Array(32) }), TypeError, /^options has no out; it has key, context, length$/);
   throws(() => verifyRange(null, 0, input), TypeError, /^whole must be an object with some of expected, size, outboard, key, context, not null$/);
-  throws(() => verifyRange({ digest: "00" }, 0, input), TypeError, /^whole has .*, but no digest$/);
+  throws(() => verifyRange({ digest: "00" }, 0, input), TypeError, /^whole has no digest; it has /);
   pool.close();
 });
 

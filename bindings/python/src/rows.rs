@@ -19,21 +19,26 @@ const BLOCK: usize = 1024;
 pub(crate) fn hash_rows<'py>(
     py: Python<'py>,
     table: &Bound<'py, PyAny>,
-    columns: Option<Vec<String>>,
+    columns: Option<&Bound<'py, PyAny>>,
     threads: isize,
 ) -> PyResult<Bound<'py, Digests>> {
     let threads = Threads::new(threads)?;
     let mut table = Table::of(table)?.ok_or_else(|| {
         PyTypeError::new_err(format!(
             "hash_rows takes a table with Arrow's interface, such as those of pyarrow, polars and pandas (from 2.2 on, with \
-             pyarrow), and not {}",
+             pyarrow), and not {}; read a file, and collect a lazy frame, before",
             table.get_type()
         ))
     })?;
     let names = table.names();
     let columns: Vec<usize> = match columns {
         None => (0..names.len()).collect(),
-        Some(columns) => columns.iter().map(|it| place(it, &names)).collect::<PyResult<_>>()?,
+        Some(columns) => {
+            let columns: Vec<String> = columns.extract().map_err(|_| {
+                PyTypeError::new_err("columns takes a list of names, such as [\"id\", \"day\"]")
+            })?;
+            columns.iter().map(|it| place(it, &names)).collect::<PyResult<_>>()?
+        }
     };
     let mut digests = Vec::new();
     while let Some(part) = table.next(py, |cells| part(&cells, &columns, threads))? {

@@ -240,7 +240,7 @@ def test_columns_are_chosen_by_name_and_in_this_order():
         hash_rows(make(), ["c"])
     with pytest.raises(ValueError, match='several columns "a"'):
         hash_rows(make((b"a", b"a")), ["a"])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="a list of names"):
         hash_rows(make(), "ab")
     for wrong in ([1], b"x", {"a": [1]}, None):
         with pytest.raises(TypeError, match="hash_rows takes a table with Arrow's interface"):

@@ -214,7 +214,8 @@ fn with_tip(mut error: clap::Error, command: &clap::Command, args: &[OsString]) 
         // Its usage has the name that is like it.
         let mut of = command.clone();
         for name in args.iter().skip(1) {
-            of = of.find_subcommand(name).cloned().unwrap_or(of);
+            let Some(next) = of.find_subcommand(name) else { break };
+            of = next.clone();
         }
         error.insert(ContextKind::Usage, ContextValue::StyledStr(of.render_usage()));
         let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string);

@@ -372,7 +372,7 @@ def hash_rows(
 
     `table` is an object with `__arrow_c_stream__` or `__arrow_c_array__`, such as a table of pyarrow, a frame of
     polars, or one of pandas from 2.2 on if pyarrow is installed. `columns` names the columns that are hashed, in this
-    order; by default all are. Names of columns are not hashed.
+    order; by default all are. Names of columns are not hashed, and the index of pandas is not.
 
     Rows with equal values have equal digests, however the table stores them: in chunks or slices, with a dictionary or
     runs, with offsets of 32 or 64 bits, as views. Integers of all widths are equal if their values are, and so are
