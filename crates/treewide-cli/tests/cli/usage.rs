@@ -18,7 +18,10 @@ fn what_makes_no_sense_is_refused() {
         ("scale sum", "python -m treewide scale"),
         ("manifest a.b3", "unrecognized subcommand 'a.b3'\n\nUsage: treewide manifest"),
         ("update --dry-run a", "tip: `treewide verify --quick` shows"),
-        ("update --quick a", "'--quick' found\n\nUsage: treewide update [OPTIONS] <X.b3> [DIR]\n"),
+        (
+            "update --quick a",
+            "'--quick' found\n\nUsage: treewide update [OPTIONS] <X.b3 [DIR]>...\n",
+        ),
         ("outboard verify --to a", "\n\nUsage: treewide outboard verify [OPTIONS] <FILE>\n"),
         ("scrub --budget 2h a", "`timeout` sets a time, and the next run continues"),
         ("sum --ignore a", "unexpected argument '--ignore' found\n\nUsage"),

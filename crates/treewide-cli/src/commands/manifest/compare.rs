@@ -259,48 +259,23 @@ impl SayArgs {
 
 impl VerifyArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
-        run(program, || {
-            let mut worst = Outcome::Success;
-            let pairs = self.pairs()?;
-            for (list, dir) in &pairs {
-                let name = (pairs.len() > 1).then_some(list);
-                let compare = || self.compare(program, list, dir.clone(), name);
-                worst = worst.max(run(program, compare)?);
-            }
-            Ok(worst)
+        root::each(program, &self.operands, |list, dir, name| {
+            self.compare(program, list, dir, name)
         })
-    }
-
-    /// The lists, each with its directory if that was named.
-    fn pairs(&self) -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
-        let mut pairs: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
-        for it in &self.operands {
-            let is_named = pairs.iter().any(|(list, _)| list == it);
-            match pairs.last_mut() {
-                Some((_, dir @ None)) if it.is_dir() => *dir = Some(it.clone()),
-                // A directory alone has its manifest next to it.
-                _ if it.is_dir() => pairs.push((root::near(it)?, Some(it.clone()))),
-                _ if is_named => {}
-                // Nothing is compared by a wrong directory because the right one is not there.
-                Some(_) if !it.exists() => drop(open(it)?),
-                _ => pairs.push((it.clone(), None)),
-            }
-        }
-        let is_one = [self.expect.is_some(), self.say.html.is_some(), self.output.file().is_some()];
-        if pairs.len() > 1 && is_one.contains(&true) {
-            let text = "--expect, --html and -o are for one manifest; name one";
-            return Err(wrong_value(text).into());
-        }
-        Ok(pairs)
     }
 
     fn compare(
         &self,
         program: Program,
         list: &Path,
-        dir: Option<PathBuf>,
-        name: Option<&PathBuf>,
+        dir: Option<&Path>,
+        name: Option<&Path>,
     ) -> anyhow::Result<Outcome> {
+        let is_one = [self.expect.is_some(), self.say.html.is_some(), self.output.file().is_some()];
+        if name.is_some() && is_one.contains(&true) {
+            let text = "--expect, --html and -o are for one manifest; name one";
+            return Err(wrong_value(text).into());
+        }
         let only = Globs::new(&self.only)?;
         let is_named = dir.is_some();
         let manifest = open(list)?;
@@ -316,7 +291,7 @@ impl VerifyArgs {
             verify = verify.outboards(Outboards::new(folder).min(self.min));
         }
         let total = manifest.bytes().filter(|_| !self.quick && self.only.is_empty());
-        let dir = dir.map_or_else(|| root::find(&manifest), Ok)?;
+        let dir = dir.map_or_else(|| root::find(&manifest), |it| Ok(it.to_owned()))?;
         let mut places = Places::new().reads_manifest(list);
         if let Some(folder) = &self.outboards {
             places = places.reads_folder(folder);
@@ -461,7 +436,7 @@ impl DiffArgs {
             let operands = Vec::new();
             let verify =
                 VerifyArgs { operands, quick, outboards, min, only, expect, say, read, output };
-            return verify.compare(program, &self.old, Some(self.new.clone()), None);
+            return verify.compare(program, &self.old, Some(&self.new), None);
         }
         // Each is read as a whole: at the same time.
         let (old, new) = std::thread::scope(|scope| {

@@ -190,6 +190,8 @@ pub(super) struct Making<'a> {
     pub(super) accept: Option<&'a AcceptArgs>,
     pub(super) reads_all: bool,
     pub(super) dir: Option<&'a Path>,
+    /// What rows and counts are headed by, if there are several.
+    pub(super) name: Option<&'a Path>,
     pub(super) rules: Option<&'a RulesArgs>,
     /// Other files that are read.
     pub(super) lists: &'a [PathBuf],
@@ -198,14 +200,15 @@ pub(super) struct Making<'a> {
 impl WithArgs {
     /// Begins to write, makes the manifest, and lets it appear. `old` is read when no one else can write it any more.
     pub(super) fn make(&self, program: Program, making: Making<'_>) -> anyhow::Result<Outcome> {
-        let Making { path, update, accept, reads_all, dir, rules, lists } = making;
+        let Making { path, update, accept, reads_all, dir, name, rules, lists } = making;
         let old = accept.map(|_| path);
         let accepts_damage = accept.is_some_and(|it| it.accept_damage);
         // In place of the manifest, they give an error that says what to name.
         old.filter(|it| not_a_list(it).is_some()).map(Manifest::open).transpose()?;
         Self::check_places(path, rules, lists)?;
-        let sheet =
+        let mut sheet =
             self.report.begin(program, &OutputArgs::default(), &[], Prints::OnlyFailures)?;
+        name.into_iter().for_each(|it| sheet.set_name(it));
         let progress = Rc::clone(&sheet.progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
         let pair =
@@ -262,7 +265,8 @@ impl WithArgs {
         let more = |object: &mut Object| {
             report::facts(object, &made.report, &Limits::default(), digest, Some(&dir));
         };
-        let (text, counts) = (report::summary(&made.report), report::counts(&made.report));
+        let text = findings.sheet.named(report::summary(&made.report));
+        let (summed, counts) = (text.clone(), report::counts(&made.report));
         let judged = if is_as_listed { outcome(&made.report) } else { Outcome::SomeFailed };
         let summary = Summary { path, outcome: judged, text, counts, evidence: None, more: &more };
         // The manifest is made although the reader of these rows may be gone.
@@ -308,7 +312,7 @@ impl WithArgs {
                     "{left_out} not covered any more by the rules, and not in the new manifest"
                 ));
             }
-            self.say(console, old.is_some(), path, &report, &totals);
+            self.say(console, old.as_ref().map(|_| &*summed), path, &report, &totals);
             if let Some(runs) = report.runs {
                 console.say(&report::round(&report, runs));
             }
@@ -318,7 +322,7 @@ impl WithArgs {
                 console.say(&format!("{files} written, {bytes}: {}", shown(folder)));
             }
         } else if is_wrong {
-            console.say(&report::summary(&report));
+            console.say(&summed);
         }
         let outcome = match &written.failed {
             Some(failed) => {
@@ -372,7 +376,7 @@ impl WithArgs {
     fn say(
         &self,
         console: &Console,
-        is_update: bool,
+        summary: Option<&str>,
         path: &Path,
         report: &Report,
         totals: &Totals,
@@ -381,8 +385,8 @@ impl WithArgs {
             let index = treewide_manifest::index_path(path);
             console.about(&index, format_args!("was damaged: {cause}; every file was read"));
         }
-        if is_update {
-            console.say(&report::summary(report));
+        if let Some(summary) = summary {
+            console.say(summary);
             report::back(report).iter().for_each(|it| console.say(it));
         } else {
             let files = crate::shell::wording::count(totals.files, "file");
@@ -459,6 +463,7 @@ impl SnapshotArgs {
                 accept: None,
                 reads_all: true,
                 dir,
+                name: None,
                 rules: Some(&self.rules),
                 lists,
             };
@@ -487,20 +492,9 @@ impl SnapshotArgs {
 #[derive(Args)]
 #[command(after_help = UPDATE.short(), after_long_help = UPDATE.long())]
 pub(crate) struct UpdateArgs {
-    /// The list of the manifest, or its directory: X means X.b3
-    #[arg(value_name = "X.b3", value_parser = root::list())]
-    manifest: PathBuf,
-
-    /// The directory [default: X next to X.b3, or .]
-    #[arg(value_name = "DIR")]
-    dir: Option<PathBuf>,
-
     /// Read every file
     #[arg(long, help_heading = "Reading")]
     full: bool,
-
-    #[command(flatten)]
-    accept: AcceptArgs,
 
     /// Forget the rules that are recorded; without this, the flags of coverage are added to them
     #[arg(long, help_heading = "Coverage")]
@@ -510,40 +504,63 @@ pub(crate) struct UpdateArgs {
     rules: RulesArgs,
 
     #[command(flatten)]
+    onto: OntoArgs,
+}
+
+/// The manifests that are brought up to date.
+#[derive(Args)]
+pub(super) struct OntoArgs {
+    /// Lists of manifests, or their directories: X means X.b3
+    ///
+    /// The directory of a list may be named after it; by default, it is X next to X.b3, or `.`. Of several manifests, each has its verdict,
+    /// and the exit status is the worst.
+    #[arg(value_name = "X.b3 [DIR]", required = true)]
+    operands: Vec<PathBuf>,
+
+    #[command(flatten)]
+    accept: AcceptArgs,
+
+    #[command(flatten)]
     with: WithArgs,
+}
+
+impl OntoArgs {
+    pub(super) fn run(
+        &self,
+        program: Program,
+        (reads_all, rules): (bool, Option<&RulesArgs>),
+        update: impl Fn(&Path) -> anyhow::Result<Update>,
+    ) -> anyhow::Result<Outcome> {
+        root::each(program, &self.operands, |path, dir, name| {
+            let (update, accept, lists) = (update(path)?, Some(&self.accept), &[][..]);
+            let making = Making { path, update, accept, reads_all, dir, name, rules, lists };
+            self.with.make(program, making)
+        })
+    }
 }
 
 impl UpdateArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
-        run(program, || {
+        self.onto.run(program, (self.full, Some(&self.rules)), |list| {
             let mut update = Update::new().full(self.full);
-            if let Some(rules) = self.new_rules()? {
-                if !self.with.report.quiet() {
+            if let Some(rules) = self.new_rules(list)? {
+                if !self.onto.with.report.quiet() {
                     self.rules.say_what_is_unseen(program);
                 }
                 update = update.rules(rules);
             }
-            let making = Making {
-                path: &self.manifest,
-                update,
-                accept: Some(&self.accept),
-                reads_all: self.full,
-                dir: self.dir.as_deref(),
-                rules: Some(&self.rules),
-                lists: &[],
-            };
-            self.with.make(program, making)
+            Ok(update)
         })
     }
 
     /// What the manifest covers from now on; `None` if that stays as it is.
-    fn new_rules(&self) -> anyhow::Result<Option<Rules>> {
+    fn new_rules(&self, list: &Path) -> anyhow::Result<Option<Rules>> {
         if self.replace_rules {
             return Ok(Some(self.rules.rules()?.unwrap_or_default()));
         }
         match self.rules.rules()? {
             None => Ok(None),
-            Some(_) => self.rules.added_to(Manifest::open(&self.manifest)?.rules()),
+            Some(_) => self.rules.added_to(Manifest::open(list)?.rules()),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The directory that a manifest is of, and the place of its list, where the user does not name both.
 
+use crate::commands::comparing::run;
+use crate::shell::outcome::Outcome;
+use crate::shell::program::Program;
 use anyhow::{Context, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::ffi::OsString;
@@ -41,6 +44,48 @@ pub(super) fn list_of(dir: &Path) -> anyhow::Result<PathBuf> {
 pub(crate) fn near(dir: &Path) -> anyhow::Result<PathBuf> {
     let (list, inside) = (list_of(dir)?, dir.join("checkpoint.b3"));
     Ok(if !list.exists() && inside.exists() { inside } else { list })
+}
+
+/// Runs a command for each manifest: of its list, its directory if that was named, and its name if there are several. A list may have its
+/// directory after it, and a directory X alone is that of X.b3. The worst outcome counts.
+pub(super) fn each(
+    program: Program,
+    operands: &[PathBuf],
+    command: impl Fn(&Path, Option<&Path>, Option<&Path>) -> anyhow::Result<Outcome>,
+) -> anyhow::Result<Outcome> {
+    run(program, || {
+        let (pairs, mut worst) = (pairs(operands)?, Outcome::Success);
+        for (list, dir) in &pairs {
+            let name = (pairs.len() > 1).then_some(&**list);
+            worst = worst.max(run(program, || command(list, dir.as_deref(), name))?);
+        }
+        Ok(worst)
+    })
+}
+
+/// The lists, each with its directory if that was named.
+fn pairs(operands: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
+    let mut pairs: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
+    let mut takes_directory = false;
+    for it in operands {
+        match pairs.last_mut().filter(|_| takes_directory) {
+            Some((_, dir)) if it.is_dir() => *dir = Some(it.clone()),
+            _ if it.is_dir() => {
+                let list = near(it)?;
+                // Next to it, the list names it.
+                let dir = Some(it).filter(|_| list_of(it).is_ok_and(|next| next != list));
+                pairs.push((list, dir.cloned()));
+            }
+            // Nothing is compared by a wrong directory because the right one is not there.
+            Some(_) if !it.exists() => drop(treewide_manifest::open(it)?),
+            _ => {}
+        }
+        takes_directory = !it.is_dir();
+        if takes_directory && pairs.iter().all(|(list, _)| list != it) {
+            pairs.push((it.clone(), None));
+        }
+    }
+    Ok(pairs)
 }
 
 /// The directory that the manifest is compared with if none is named: the one of its name next to it or, if there is none, `.`. It

@@ -1,13 +1,10 @@
 //! `scrub`: an update that also reads a part of the files that look unchanged.
 
-use super::make::{AcceptArgs, Making, UPDATE, WithArgs};
-use super::root;
-use crate::commands::comparing::run;
+use super::make::{OntoArgs, UPDATE};
 use crate::commands::help::Notes;
 use crate::shell::outcome::Outcome;
 use crate::shell::program::Program;
 use clap::Args;
-use std::path::PathBuf;
 use treewide_manifest::Budget;
 use treewide_manifest::machine::Update;
 
@@ -15,7 +12,7 @@ pub(crate) const SCRUB: Notes = Notes {
     exit: UPDATE.exit,
     ..Notes::new(&[
         ("treewide scrub photos.b3 photos", "each night: all files in twenty nights"),
-        ("treewide scrub --budget 200G photos.b3 photos", ""),
+        ("treewide scrub --budget 200G *.b3", "several manifests, each with its verdict"),
     ])
 };
 
@@ -26,14 +23,6 @@ pub(crate) const SCRUB: Notes = Notes {
 #[derive(Args)]
 #[command(after_help = SCRUB.short(), after_long_help = SCRUB.long())]
 pub(crate) struct ScrubArgs {
-    /// The list of the manifest, or its directory: X means X.b3
-    #[arg(value_name = "X.b3", value_parser = root::list())]
-    manifest: PathBuf,
-
-    /// The directory [default: X next to X.b3, or .]
-    #[arg(value_name = "DIR")]
-    dir: Option<PathBuf>,
-
     /// How much is read of the files that look unchanged: 5%, or 200G
     ///
     /// At least one file is. The index records when each file was read, so that all have their turn.
@@ -42,25 +31,11 @@ pub(crate) struct ScrubArgs {
     budget: Budget,
 
     #[command(flatten)]
-    accept: AcceptArgs,
-
-    #[command(flatten)]
-    with: WithArgs,
+    onto: OntoArgs,
 }
 
 impl ScrubArgs {
     pub(crate) fn run(&self, program: Program) -> anyhow::Result<Outcome> {
-        run(program, || {
-            let making = Making {
-                path: &self.manifest,
-                update: Update::new().scrub(self.budget),
-                accept: Some(&self.accept),
-                reads_all: false,
-                dir: self.dir.as_deref(),
-                rules: None,
-                lists: &[],
-            };
-            self.with.make(program, making)
-        })
+        self.onto.run(program, (false, None), |_| Ok(Update::new().scrub(self.budget)))
     }
 }
