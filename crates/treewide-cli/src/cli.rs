@@ -1,6 +1,7 @@
 //! The command line as a whole: which command was asked for, and under which name.
 
 use crate::commands::check::{self, CheckArgs};
+use crate::commands::comparing;
 use crate::commands::docs;
 use crate::commands::dupes::{self, DupesArgs};
 use crate::commands::explain::{self, ExplainArgs};
@@ -49,7 +50,7 @@ shell; as process 1 of a container, with exit status 128 + N).",
 /// One screen of 24 rows with the prompt below it: the commands, how to begin, and where the rest is.
 const SCREEN: &str = "\
 Hash files with BLAKE3, and find what changed, moved or rotted
-Usage: treewide FILE... prints digests; treewide COMMAND ... does the rest:
+{usage-heading} {usage}   FILE... prints digests; the commands:
 {subcommands}
 
   treewide *.iso >SUMS      later: treewide check SUMS
@@ -66,7 +67,7 @@ Usage: treewide FILE... prints digests; treewide COMMAND ... does the rest:
 /// is `treewide sum` and takes b3sum's place in scripts.
 #[derive(Parser)]
 #[command(name = TREEWIDE, version, max_term_width = 100, arg_required_else_help = true)]
-#[command(propagate_version = true)]
+#[command(propagate_version = true, subcommand_value_name = "FILE...|COMMAND")]
 #[command(help_template = SCREEN)]
 struct Treewide {
     #[command(subcommand)]
@@ -290,22 +291,13 @@ fn no_command(first: &Path) -> clap::Error {
         (None, Some("scale")) => {
             "scale is in the Python package of treewide: python -m treewide scale".into()
         }
-        (None, Some(url)) if url.contains("://") => about_buckets(url),
+        (None, Some(url)) if url.contains("://") => {
+            comparing::what_it_is(first).unwrap_or_default()
+        }
         _ => format!("`{TREEWIDE} --help` lists the commands"),
     };
     let text = format!("there is no file and no command '{}'\n\n  tip: {tip}\n", shown(first));
     clap::Error::raw(ErrorKind::InvalidSubcommand, text)
-}
-
-/// The program that reads a bucket.
-fn about_buckets(url: &str) -> String {
-    format!("for a bucket: python -m treewide scale sum -r {}", quoted(&shown(url.as_ref())))
-}
-
-/// The same about the first of these arguments that names no file.
-pub(crate) fn hint(args: &[OsString]) -> Option<String> {
-    let is_bucket = |it: &&str| it.contains("://") && !Path::new(it).exists();
-    args.iter().skip(2).filter_map(|it| it.to_str()).find(is_bucket).map(about_buckets)
 }
 
 /// What can be done with a directory.

@@ -32,8 +32,7 @@ const BAD_USAGE: u8 = 2;
 pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8 {
     inherited::remember(inherited);
     signals::watch_as_first_process();
-    let args: Vec<_> = args.into_iter().collect();
-    let Invocation { program, command } = cli::parse(&args);
+    let Invocation { program, command } = cli::parse(&args.into_iter().collect::<Vec<_>>());
     let ended = match command {
         Err(text) if text.use_stderr() => Err(text.into()),
         Err(text) => output::print(usage::help(&text).as_bytes()).map(|()| Outcome::Success),
@@ -46,7 +45,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
             command.run(program)
         }
     };
-    let code = match ended {
+    match ended {
         Ok(outcome) => outcome.code(),
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(usage) => {
@@ -61,9 +60,5 @@ pub fn run(args: impl IntoIterator<Item = OsString>, inherited: Inherited) -> u8
                 1
             }
         },
-    };
-    if let Some(hint) = cli::hint(&args).filter(|_| code != 0 && !program.speaks_as_b3sum()) {
-        console::complain(program, &hint);
     }
-    code
 }

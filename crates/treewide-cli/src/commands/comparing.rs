@@ -31,9 +31,12 @@ fn again(flag: &str) -> String {
     format!("treewide {}", words.join(" "))
 }
 
-/// What to do with a file that is named as a list, and does not exist or is not a list.
+/// What to do with a file that is named as a list, and does not exist or is not a list; or with a bucket.
 pub(crate) fn what_it_is(path: &Path) -> Option<String> {
     let (name, directory) = (quoted(&shown(path)), path.with_extension(""));
+    if path.to_str().is_some_and(|it| it.contains("://")) && !path.exists() {
+        return Some(format!("for a bucket: python -m treewide scale sum -r {name}"));
+    }
     let ending = path.extension().and_then(OsStr::to_str);
     if ending == Some("b3") {
         let is_to_make = !path.exists() && directory.is_dir();

@@ -11,6 +11,7 @@ use crate::args::output::OutputArgs;
 use crate::args::read::ReadArgs;
 use crate::args::report::ReportArgs;
 use crate::args::walk::WalkArgs;
+use crate::commands::comparing::what_it_is;
 use crate::commands::help::Notes;
 use crate::shell::again::Again;
 use crate::shell::outcome::Outcome;
@@ -445,6 +446,9 @@ fn with_advice(path: &Path, error: &ErrorKind) -> String {
             format!("{error}; to hash the files in it, name it with -r")
         }
         Some(io::ErrorKind::IsADirectory) => format!("{error}; -r hashes the files in it"),
+        Some(io::ErrorKind::NotFound) => {
+            what_it_is(path).map_or(error.to_string(), |it| format!("{error}; {it}"))
+        }
         _ => error.to_string(),
     }
 }

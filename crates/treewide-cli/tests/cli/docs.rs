@@ -207,7 +207,12 @@ fn help_of_the_program_fits_one_screen() {
     // It has the name that the program was called by.
     let script = format!("exec -a 'python -m treewide' '{TREEWIDE}' --help");
     let ended = folder.program("bash").args(["-c", &script]).run();
-    assert!(ended.text().contains("Usage: python -m treewide <COMMAND>"), "{ended:?}");
+    assert!(
+        ended
+            .text()
+            .contains("Usage: python -m treewide <FILE...|COMMAND>   FILE... prints digests"),
+        "{ended:?}"
+    );
 }
 
 #[test]
