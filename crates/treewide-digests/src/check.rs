@@ -25,7 +25,6 @@ mod operands;
 mod results;
 mod stores;
 mod total;
-mod wording;
 
 pub use finding::{Counts, Finding, Status};
 pub use operands::{Learnt, Note, Operands, Ran};
@@ -60,7 +59,7 @@ pub struct Check {
     pub reading: Reading,
     /// Whether listed files that do not exist are passed over, and objects of stores that are named and do not exist.
     pub ignore_missing: bool,
-    /// Whether what was skipped in stores is a failure.
+    /// Whether what was skipped is a failure.
     pub strict: bool,
     /// Only stores of this kind are looked for.
     pub kind: Option<&'static Kind>,

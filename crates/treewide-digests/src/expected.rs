@@ -1,7 +1,7 @@
 //! The digest that a file should have, and finding out whether it has it.
 
 use crate::algorithm::{Algorithm, Digester};
-use crate::wanted::Wanted;
+use crate::wording::count;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -58,6 +58,14 @@ impl Shown {
     }
 }
 
+/// Why a file that has its digest says more than is understood.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubt {
+    pub(crate) cause: String,
+    /// Whether that is usual, so that it fails only what is strict.
+    pub(crate) is_usual: bool,
+}
+
 /// The digest that a file should have by one of some algorithms, or its length alone, and what was found so far.
 pub struct Expected {
     digest: Vec<u8>,
@@ -67,14 +75,13 @@ pub struct Expected {
     shown: Option<Arc<Shown>>,
     /// Something else that is known of the file, such as the name that it has elsewhere.
     pub remark: Option<String>,
-    /// Why the file says more than is understood.
-    pub(crate) doubt: Option<String>,
+    pub(crate) doubt: Option<Doubt>,
     /// The name as a list has it that is read as b3sum reads it.
     pub(crate) listed: Option<String>,
     found: Vec<(Algorithm, Vec<u8>)>,
-    at_hand: Option<(Algorithm, Box<dyn Digester>)>,
-    /// All of them, if there is but one reading.
-    at_once: Option<Wanted>,
+    at_hand: Vec<(Algorithm, Box<dyn Digester>)>,
+    /// Whether there is but one reading.
+    is_once: bool,
     /// Whether the length of the file is not the one that is expected, once it is known.
     has_other_size: Option<bool>,
     /// Other digests of the same file, which are found in the same reading.
@@ -103,8 +110,8 @@ impl Expected {
             doubt: None,
             listed: None,
             found: Vec::new(),
-            at_hand: None,
-            at_once: None,
+            at_hand: Vec::new(),
+            is_once: false,
             has_other_size: None,
             others: Vec::new(),
         }
@@ -213,7 +220,7 @@ impl Expected {
 
     /// Finds the digests by all candidates in one reading, because the file is a stream.
     pub fn read_once(&mut self) {
-        self.at_once = (self.candidates.len() > 1).then(|| Wanted::new(&self.candidates[..]));
+        self.is_once = true;
     }
 
     /// The digest. Empty for a length alone.
@@ -249,7 +256,9 @@ impl Expected {
     /// Why a file that is different is, if that can be said.
     pub fn cause(&self, bytes: u64) -> Option<String> {
         let cause = match self.size {
-            Some(size) if size != bytes => Some(format!("{bytes} bytes instead of {size}")),
+            Some(size) if size != bytes => {
+                Some(format!("{} instead of {size}", count(bytes, "byte")))
+            }
             _ if bytes == 0 => Some("empty: 0 bytes".into()),
             _ => None,
         };
@@ -277,16 +286,17 @@ impl Expected {
         self.digest.len() + texts.sum::<usize>() + others
     }
 
-    /// The algorithm that is next.
-    fn to_try(&self) -> Option<Algorithm> {
+    /// The algorithms that are next.
+    fn to_try(&self) -> Vec<Algorithm> {
         if self.has_other_size == Some(true) || self.found.iter().any(|(_, found)| self.is(found)) {
-            return None;
+            return Vec::new();
         }
-        let is_left = |it: &Algorithm| self.found.iter().all(|(found, _)| found != it);
-        let mut left = self.candidates.iter().copied().filter(is_left);
+        let is_left = |it: &&Algorithm| self.found.iter().all(|(found, _)| found != *it);
+        let mut left: Vec<_> = self.candidates.iter().filter(is_left).copied().collect();
         let shown = self.shown.as_ref().and_then(|shown| shown.get());
-        let first = left.clone().find(|it| Some(*it) == shown);
-        first.or_else(|| left.next())
+        left.sort_by_key(|it| Some(*it) != shown);
+        left.truncate(if self.is_once { left.len() } else { 1 });
+        left
     }
 
     fn found(&mut self, algorithm: Algorithm, digest: Vec<u8>) {
@@ -300,9 +310,8 @@ impl Expected {
 
     /// The bytes have ended.
     fn end(&mut self) {
-        if let Some((algorithm, digester)) = self.at_hand.take() {
-            let digest = digester.finish();
-            self.found(algorithm, digest);
+        for (algorithm, digester) in std::mem::take(&mut self.at_hand) {
+            self.found(algorithm, digester.finish());
         }
     }
 }
@@ -310,54 +319,40 @@ impl Expected {
 impl Other for Expected {
     fn next(&mut self) -> Next {
         self.end();
-        if let Some(all) = &mut self.at_once {
-            let next = all.next();
-            self.found = all.digests().to_vec();
-            return next;
-        }
         let of_others = self.others.iter_mut().map(Self::next);
         let wants_more = of_others.fold(false, |found, it| found | (it != Next::Nothing));
         // No candidates: a length alone.
         let wants_size = self.candidates.is_empty() && self.has_other_size.is_none();
-        match self.to_try() {
-            None if wants_more || wants_size => Next::Bytes,
-            None => Next::Nothing,
-            Some(it) if it == Algorithm::BLAKE3 => Next::Blake3,
-            Some(_) => Next::Bytes,
+        let next = self.to_try();
+        let wants_bytes = next.iter().any(|it| *it != Algorithm::BLAKE3);
+        match (next.contains(&Algorithm::BLAKE3), wants_bytes || wants_more || wants_size) {
+            (true, true) => Next::Both,
+            (true, false) => Next::Blake3,
+            (false, true) => Next::Bytes,
+            (false, false) => Next::Nothing,
         }
     }
 
     fn blake3(&mut self, digest: &Digest) {
-        match &mut self.at_once {
-            Some(all) => all.blake3(digest),
-            None => self.found(Algorithm::BLAKE3, digest.clone().into_bytes()),
-        }
+        self.found(Algorithm::BLAKE3, digest.clone().into_bytes());
     }
 
     fn begin(&mut self, size: u64) -> bool {
         let of_others = self.others.iter_mut().map(|it| it.begin(size));
         let others_begin = of_others.fold(false, |found, it| found | it);
         self.has_other_size = Some(self.size.is_some_and(|it| it != size));
-        if let Some(all) = &mut self.at_once {
-            return all.begin(size);
-        }
-        let algorithm = self.to_try();
-        self.at_hand = algorithm.and_then(|it| Some((it, it.begin(size)?)));
-        self.at_hand.is_some() || others_begin
+        let begun = self.to_try().into_iter().filter_map(|it| Some((it, it.begin(size)?)));
+        self.at_hand = begun.collect();
+        !self.at_hand.is_empty() || others_begin
     }
 
     fn lend(&mut self, spare: &Spare) {
         self.others.iter_mut().for_each(|it| it.lend(spare));
-        if let Some((_, digester)) = &mut self.at_hand {
-            digester.lend(spare);
-        }
+        self.at_hand.iter_mut().for_each(|(_, it)| it.lend(spare));
     }
 
     fn update(&mut self, bytes: &[u8]) {
         self.others.iter_mut().for_each(|it| it.update(bytes));
-        self.at_once.iter_mut().for_each(|it| it.update(bytes));
-        if let Some((_, digester)) = &mut self.at_hand {
-            digester.update(bytes);
-        }
+        self.at_hand.iter_mut().for_each(|(_, it)| it.update(bytes));
     }
 }

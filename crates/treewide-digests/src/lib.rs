@@ -31,6 +31,7 @@ mod expected;
 mod list;
 pub mod store;
 mod wanted;
+mod wording;
 
 pub use algorithm::{Algorithm, Digester};
 pub use expected::{By, Expected};

@@ -16,6 +16,7 @@ pub(crate) mod title;
 
 use crate::algorithm::Algorithm;
 use crate::expected::{By, Expected, Shown};
+use crate::wording::count;
 use armor::{Armor, Part};
 use grammar::{GRAMMARS, Grammar, Parts, Reader, Said, quoted, refuse_text, without_digest};
 use std::collections::VecDeque;
@@ -106,37 +107,19 @@ impl List {
             let about = Expected::new(vec![], By::Tag, vec![]).size(size);
             return Ok(Line { entry, extent: Extent::NONE, about, has_free_length: false });
         }
-        let (own, digits) = digits::tag(&digits);
-        let tag = if own.is_empty() { &tag[..] } else { own };
-        let shown_tag = String::from_utf8_lossy(tag);
-        let (tagged, bits) = match Algorithm::tagged(tag) {
-            None if tag.is_empty() => (None, None),
-            None => match tag.split_at_checked(7) {
-                // `BLAKE3-256`.
-                Some((blake3, bits)) if blake3.eq_ignore_ascii_case(b"blake3-") => {
-                    (Some(Algorithm::BLAKE3), Some(bits))
-                }
-                _ => {
-                    return Err(without_digest(&name, format!("{} is not supported", quoted(tag))));
-                }
-            },
-            it => (it, None),
-        };
+        let (tagged, shown_tag) = (Algorithm::tagged(&tag), quoted(&tag));
+        if tagged.is_none() && !tag.is_empty() {
+            return Err(without_digest(&name, format!("{shown_tag} is not supported")));
+        }
         let algorithm = tagged.or(self.reading.algorithm).or(self.title.algorithm);
-        let Some(digest) = digits::decode(digits, algorithm) else {
+        let Some(digest) = digits::decode(&digits, algorithm) else {
             let cause = match digits.iter().all(u8::is_ascii_hexdigit) {
                 _ if digits.is_empty() => "no digest".into(),
                 true => format!("digest of {} hex digits, an odd number", digits.len()),
-                false => "the digest cannot be read".into(),
+                false => "the digest is neither hexadecimal nor base64".into(),
             };
             return Err(without_digest(&name, cause));
         };
-        if bits.is_some_and(|it| it != (8 * digest.len()).to_string().as_bytes()) {
-            return Err(without_digest(
-                &name,
-                format!("{shown_tag} has not {} bytes", digest.len()),
-            ));
-        }
         let entry = Entry { name, name_is, others: other.into_iter().collect(), digest };
         self.judge(tagged, entry, size, &shown_tag)
     }
@@ -168,17 +151,18 @@ impl List {
         if let [only] = candidates[..] {
             let cause = match (self.reading.digest_len, only.digest_len()) {
                 (Some(asked), _) if asked != len as u64 => {
-                    format!("digest of {len} bytes instead of {asked}")
+                    format!("{} instead of {asked}", bytes(len))
                 }
                 (None, usual) if only == Algorithm::BLAKE3 && len < usual => format!(
-                    "digest of only {len} bytes, of BLAKE3 with --length {len}, or of an algorithm that is not supported"
+                    "{}: of an algorithm that is not supported, or of BLAKE3 with --length {len}",
+                    bytes(len)
                 ),
                 (None, usual) if only != Algorithm::BLAKE3 && len != usual => {
                     let by = match by {
-                        By::ListName => ", which the list's name says; --algorithm says another",
+                        By::ListName => " of the list's name (--algorithm says another)",
                         _ => "",
                     };
-                    format!("digest of {} digits, but {only} has {}{by}", 2 * len, 2 * usual)
+                    format!("digest of {} digits; {only}{by} has {}", 2 * len, 2 * usual)
                 }
                 _ if only.is_weak() && self.reading.strong => {
                     format!("{only} is not accepted with --strong")
@@ -263,7 +247,7 @@ impl List {
             let is_text = |it: &u8| !it.is_ascii_control() || it.is_ascii_whitespace();
             let not_known = || match !line.iter().all(is_text) {
                 true => "not a list, and not text".into(),
-                false => format!("not a list of a form that is known: {}", quoted(line)),
+                false => format!("no list that is known begins like this: {}", quoted(line)),
             };
             return Err(advice.unwrap_or_else(not_known));
         };
@@ -345,6 +329,11 @@ impl Forms for List {
     fn other(about: &mut Expected) -> Option<&mut dyn Other> {
         about.other()
     }
+}
+
+/// The length of a digest, for messages.
+fn bytes(len: usize) -> String {
+    format!("digest of {}", count(len as u64, "byte"))
 }
 
 /// The algorithms that an untagged digest of this many bytes may be of. A weak one is never a candidate next to another.

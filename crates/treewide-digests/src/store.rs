@@ -23,7 +23,6 @@ pub(crate) use markers::read_small;
 pub use object::Object;
 pub use objects::Objects;
 pub use places::{Place, find};
-pub(crate) use references::{SCHEMA_1, UNKNOWN_TYPE};
 
 /// A kind of store.
 #[derive(Debug)]
@@ -49,13 +48,9 @@ enum Layout {
     Names {
         objects: &'static [(Algorithm, &'static str)],
         passed: &'static [(&'static str, &'static str)],
-        /// Finds what records of the store say of its objects.
-        references: Option<fn(&Path) -> References>,
-    },
-    /// As `Names`, and files of snapshots that link to objects.
-    HuggingFace {
-        objects: &'static [(Algorithm, &'static str)],
-        passed: &'static [(&'static str, &'static str)],
+        /// The folders of records, and what they say of objects.
+        records: &'static [&'static str],
+        references: fn(&Path) -> References,
     },
     HuggingFaceFolder,
     Annex,
@@ -64,7 +59,7 @@ enum Layout {
 
 /// Files of the store itself, which no message counts.
 const MARK: &str = "";
-const UNFINISHED: &str = "unfinished download";
+const UNFINISHED: &str = "unfinished downloads";
 
 /// All kinds.
 pub static KINDS: &[Kind] = &[
@@ -74,9 +69,11 @@ pub static KINDS: &[Kind] = &[
         advice: "to fetch it again, remove the file and download the repository",
         followed: "its snapshots",
         is: markers::is_hugging_face,
-        layout: Layout::HuggingFace {
+        layout: Layout::Names {
             objects: &[(Algorithm::SHA256, "blobs/+64"), (Algorithm::GIT_BLOB_SHA1, "blobs/+40")],
             passed: &[("blobs/*.incomplete", UNFINISHED), ("blobs/.*.shared", MARK)],
+            records: &["snapshots", "trees"],
+            references: hugging_face::snapshots,
         },
     },
     Kind {
@@ -93,7 +90,8 @@ pub static KINDS: &[Kind] = &[
                 ("*.lock", MARK),
                 ("*.tmp", TEMPORARY),
             ],
-            references: None,
+            records: &[],
+            references: References::new,
         },
     },
     Kind {
@@ -114,11 +112,10 @@ pub static KINDS: &[Kind] = &[
             objects: &[
                 (Algorithm::SHA256, "blobs/sha256-+64"),
                 (Algorithm::SHA256, "blobs/sha256:+64"),
-                (Algorithm::SHA256, "blobs/SHA256-+64"),
-                (Algorithm::SHA256, "blobs/SHA256:+64"),
             ],
             passed: &[("blobs/*-partial", UNFINISHED), ("blobs/*-partial-*", UNFINISHED)],
-            references: Some(references::of_ollama),
+            records: &["manifests", "manifests-v2"],
+            references: references::of_ollama,
         },
     },
     Kind {
@@ -127,7 +124,12 @@ pub static KINDS: &[Kind] = &[
         advice: "to fetch it again, copy the image to a new folder",
         followed: "index.json and in manifests",
         is: markers::is_oci,
-        layout: Layout::Names { objects: BLOBS, passed: &[], references: Some(references::of_oci) },
+        layout: Layout::Names {
+            objects: BLOBS,
+            passed: &[],
+            records: &[],
+            references: references::of_oci,
+        },
     },
     Kind {
         name: "containerd",
@@ -135,7 +137,12 @@ pub static KINDS: &[Kind] = &[
         advice: "to fetch it again, remove the image and pull it",
         followed: "",
         is: markers::is_containerd,
-        layout: Layout::Names { objects: BLOBS, passed: &[], references: None },
+        layout: Layout::Names {
+            objects: BLOBS,
+            passed: &[],
+            records: &[],
+            references: References::new,
+        },
     },
     Kind {
         name: "skopeo",
@@ -151,7 +158,8 @@ pub static KINDS: &[Kind] = &[
                 ("signature-*", MARK),
                 ("*.signature-*", MARK),
             ],
-            references: Some(references::of_skopeo),
+            records: &[],
+            references: references::of_skopeo,
         },
     },
     Kind {
@@ -166,7 +174,8 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA512, "blobs/sha512/=2/+128/data"),
             ],
             passed: &[],
-            references: Some(references::of_registry),
+            records: &["repositories"],
+            references: references::of_registry,
         },
     },
     Kind {
@@ -178,7 +187,8 @@ pub static KINDS: &[Kind] = &[
         layout: Layout::Names {
             objects: &[(Algorithm::SHA256, "objects/=2/=2/+64")],
             passed: &[],
-            references: None,
+            records: &[],
+            references: References::new,
         },
     },
     Kind {
@@ -198,7 +208,8 @@ pub static KINDS: &[Kind] = &[
         layout: Layout::Names {
             objects: &[(Algorithm::MD5, "+2/+30"), (Algorithm::MD5, "+2/+30.dir")],
             passed: &[("*.tmp", TEMPORARY)],
-            references: Some(references::of_dvc),
+            records: &[],
+            references: references::of_dvc,
         },
     },
     Kind {
@@ -217,7 +228,8 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA256, "snapshots/+64"),
             ],
             passed: &[("*-tmp-*", TEMPORARY)],
-            references: None,
+            records: &[],
+            references: References::new,
         },
     },
     Kind {
@@ -233,7 +245,8 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::SHA1, "content-v2/sha1/+2/+2/+36"),
             ],
             passed: &[],
-            references: None,
+            records: &[],
+            references: References::new,
         },
     },
     Kind {
@@ -250,7 +263,8 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::MD5, "cas/=2/+32"),
             ],
             passed: &[],
-            references: None,
+            records: &[],
+            references: References::new,
         },
     },
     Kind {
@@ -267,7 +281,8 @@ pub static KINDS: &[Kind] = &[
                 (Algorithm::MD5, "by-hash/MD5Sum/+32"),
             ],
             passed: &[],
-            references: None,
+            records: &[],
+            references: References::new,
         },
     },
     Kind {

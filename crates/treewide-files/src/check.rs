@@ -41,6 +41,8 @@ pub enum Verdict {
     Unverified(String),
     /// It does not exist, and that is allowed.
     Missing,
+    /// It is listed, and lists of this kind have no digest of it. The text says why.
+    Skipped(String),
 }
 
 /// A line of a list that cannot be used.
@@ -65,7 +67,7 @@ pub enum Note {
         path: PathBuf,
         /// The listed digest, if there is one.
         expected: Option<Vec<u8>>,
-        /// [`Verdict::Unverified`] or [`Verdict::Unreadable`].
+        /// [`Verdict::Unverified`], [`Verdict::Unreadable`] or [`Verdict::Skipped`].
         verdict: Verdict,
     },
     /// A line that cannot be used.
@@ -216,7 +218,7 @@ impl<F: Forms> ListedFiles<F> {
                 Item::Note(Note::Settled { path, expected: Some(expected), verdict })
             }
             Ok(path) if self.ignore_missing && holds_line(&name) && list::is_missing(&path) => {
-                let cause = String::from("no such file; there may be two lines in one here");
+                let cause = String::from("no such file; its name may be two lines in one");
                 let verdict = Verdict::Unverified(cause);
                 Item::Note(Note::Settled { path, expected: Some(expected), verdict })
             }
@@ -246,7 +248,7 @@ impl<F: Forms> ListedFiles<F> {
             {
                 let (len, before) = (entry.digest.len(), self.previous_len);
                 let named = Some(shown_path(&entry.name));
-                malformed(format!("digest of {len} bytes after one of {before}"), named)
+                malformed(format!("digest of {len} bytes, but the one before has {before}"), named)
             }
             Ok(mut line) => {
                 let entry = &mut line.entry;
@@ -263,6 +265,10 @@ impl<F: Forms> ListedFiles<F> {
             Err(Fault::Digest { name, digest, cause }) if !name.is_empty() => {
                 let (path, verdict) = (shown_path(&name), Verdict::Unverified(cause));
                 Item::Note(Note::Settled { path, expected: digest, verdict })
+            }
+            Err(Fault::Skipped { name, cause }) => {
+                let (path, verdict) = (shown_path(&name), Verdict::Skipped(cause));
+                Item::Note(Note::Settled { path, expected: None, verdict })
             }
             // What is lost may have been the name of a file, and the names of more.
             Err(Fault::Line(cause) | Fault::Digest { cause, .. }) => malformed(cause, None),

@@ -166,12 +166,6 @@ pub fn os_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     Ok(PathBuf::from(text))
 }
 
-/// The name without the blanks at its end, if it has any and something is left.
-pub(crate) fn without_trailing_blanks(name: &[u8]) -> Option<&[u8]> {
-    let end = name.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\r'))? + 1;
-    (end < name.len()).then(|| &name[..end])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,12 +205,5 @@ mod tests {
     fn shown_holds_no_control_characters() {
         assert_eq!(shown(Path::new("a\nb\x1b[2J")), r"a\nb\u{1b}[2J");
         assert_eq!(shown(Path::new("größe 1\\2")), "größe 1\\2");
-    }
-
-    #[test]
-    fn without_trailing_blanks_cuts_only_the_end() {
-        assert_eq!(without_trailing_blanks(b" a b \t"), Some(&b" a b"[..]));
-        assert_eq!(without_trailing_blanks(b"a"), None);
-        assert_eq!(without_trailing_blanks(b"  "), None);
     }
 }

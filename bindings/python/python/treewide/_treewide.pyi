@@ -509,7 +509,7 @@ class CheckFinding:
     - `unreadable`: it could not be read, or does not exist, without `ignore_missing`.
     - `unverified`: there is no digest to verify it by, or no name to look for; or it is not a store.
     - `missing`: a listed file that does not exist, with `ignore_missing`; or an object that a store names and has not.
-    - `skipped`: it is in the place of an object of a store, and cannot be checked.
+    - `skipped`: it has no digest, as is usual for such a file. It is listed, or in the place of an object of a store.
     """
 
     #: The path. Names that are not UTF-8 are as `os.fsdecode` makes them.
@@ -590,7 +590,7 @@ def check(
     - `algorithm`: that of lines that do not name one, such as `"sha256"`. By default the list's name says it, or the
       length of the digest.
     - `strong`: MD5, SHA-1 and CRC-32 are refused.
-    - `strict`: what was skipped in stores is a failure.
+    - `strict`: what was skipped is a failure.
     - `ignore_missing`: files that do not exist are passed over, if at least one does.
     - `store`: only stores of this kind, such as `"ollama"`.
     - `recursive`: every store below a directory.

@@ -104,7 +104,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Verdict")]
     ignore_missing: bool,
 
-    /// Count what was skipped in stores as a failure
+    /// Count what was skipped as a failure
     #[arg(long, help_heading = "Verdict")]
     strict: bool,
 

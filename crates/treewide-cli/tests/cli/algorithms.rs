@@ -70,7 +70,7 @@ fn sum_algorithm_agrees_with_other_programs() {
     assert_eq!(sum.text(), format!("{xet}\n"));
     let sum = folder.treewide("sum --algorithm xet -").stdin("abc").run();
     assert_eq!(sum.text(), format!("XET (-) = {xet}\n"));
-    folder.write("LIST", format!("xet:{xet}  abc\n{xet}  abc\n"));
+    folder.write("LIST", format!("{xet} ?xet*abc\n{xet}  abc\n"));
     folder.write("abc", "abc");
     // Two lines about one file: each counts.
     folder
@@ -78,7 +78,7 @@ fn sum_algorithm_agrees_with_other_programs() {
         .run()
         .fails(0, &["1 file checked: 1 OK, by xetHash"]);
     for wrong in
-        [format!("xet:{xet}  abc\n{xet}0  abc\n"), format!("xet:0{}  abc\n{xet}  abc\n", &xet[1..])]
+        [format!("{xet} ?xet*abc\n{xet}0  abc\n"), format!("0{} ?xet*abc\n{xet}  abc\n", &xet[1..])]
     {
         folder.write("LIST", wrong);
         let ended = folder.treewide("check --algorithm xet LIST").run();

@@ -93,9 +93,9 @@ fn nothing_verified_is_a_failure() {
     folder.write("gone", sums(&["x", "y"]));
     folder.write("good", sums(&["a"]));
     for (list, flags, message) in [
-        ("none", "", "none: no file was verified: there is no checksum line in it"),
-        ("blank", "", "blank: no file was verified: there is no checksum line in it"),
-        ("prose", "", "prose:1: not a list of a form that is known: "),
+        ("none", "", "none: no file was verified: there is no digest in it"),
+        ("blank", "", "blank: no file was verified: there is no digest in it"),
+        ("prose", "", "prose:1: no list that is known begins like this: "),
         ("gone", "--ignore-missing", "gone: no file was verified: all that are listed are missing"),
         ("/dev/null", "", "/dev/null: no file was verified"),
     ] {
@@ -122,12 +122,12 @@ fn lines_that_are_not_understood_are_reported_by_number() {
     folder.write("list", format!("{}{}\n{{\"path\":3}}\n", sums(&["a"]), lines.join("\n")));
     let default = folder.treewide("check list").run();
     assert_eq!(default.text(), "a: OK\n");
-    let form = "not of the form `DIGEST  FILE`, which the list has: ";
+    let form = "expected `DIGEST  FILE`, found: ";
     default.fails(
         3,
         &[
             &format!("treewide: list:2: {form}hello\n"),
-            "treewide: list:3: the form changes here from `DIGEST  FILE` to `ALGORITHM (FILE) = DIGEST`",
+            "treewide: list:3: expected `DIGEST  FILE`, found `ALGORITHM (FILE) = DIGEST`",
             &format!("treewide: list:6: {form}xyz  a\n"),
             "treewide: list: 2 more lines not understood; --warn shows all\n",
             "treewide: 1 file checked: 1 OK; 7 lines not understood\n",
@@ -136,7 +136,7 @@ fn lines_that_are_not_understood_are_reported_by_number() {
     assert!(!default.stderr.contains("list:7"));
     folder.treewide("check --status list").run().is(3, "", "");
     let all = folder.treewide("check --warn list").run();
-    all.fails(3, &[&format!("list:7: {form}x"), "list:8: the form changes here"]);
+    all.fails(3, &[&format!("list:7: {form}x"), "list:8: expected"]);
     assert!(!all.stderr.contains("--warn"));
     folder.treewide("check --quiet list").run().fails(3, &["list:2: ", "7 lines not understood"]);
 }
@@ -152,7 +152,12 @@ fn a_listed_file_without_a_digest_to_trust_fails() {
     for (line, expected, name, cause) in [
         (error.trim(), None, "gone", lost),
         (r#"{"path":"a","digest":null}"#, None, "a", "no digest"),
-        (r#"{"path":"a","digest":"xy"}"#, None, "a", "the digest cannot be read"),
+        (
+            r#"{"path":"a","digest":"xy"}"#,
+            None,
+            "a",
+            "the digest is neither hexadecimal nor base64",
+        ),
         (r#"{"path":"a","digest":""}"#, None, "a", "no digest"),
         (&format!("{}  a", &a[1..]), None, "a", "digest of 63 hex digits, an odd number"),
         (&format!("BLAKE3 (a) = {}", &a[1..]), None, "a", "digest of 63 hex digits, an odd number"),
@@ -160,13 +165,13 @@ fn a_listed_file_without_a_digest_to_trust_fails() {
             &format!("{}  a", &a[2..]),
             Some(&a[2..]),
             "a",
-            "digest of only 31 bytes, of BLAKE3 with --length 31, or of an algorithm that is not supported",
+            "digest of 31 bytes: of an algorithm that is not supported, or of BLAKE3 with --length 31",
         ),
         (
             "BLAKE3 (a) = abcd",
             Some("abcd"),
             "a",
-            "digest of only 2 bytes, of BLAKE3 with --length 2, or of an algorithm that is not supported",
+            "digest of 2 bytes: of an algorithm that is not supported, or of BLAKE3 with --length 2",
         ),
     ] {
         let out = format!("b: OK\n{name}: FAILED ({cause})\n");
@@ -231,7 +236,7 @@ fn a_list_that_is_cut_off_fails() {
         .run()
         .fails(3, &["1 OK, 1 could not be read"]);
     folder.write("list", &list[..100]);
-    let form = "not of the form `DIGEST  FILE`, which the list has: ";
+    let form = "expected `DIGEST  FILE`, found: ";
     let message = format!(
         "treewide: list:2: {form}{}; the list may be cut off here: no line end\n",
         &list[68..100]
@@ -242,7 +247,7 @@ fn a_list_that_is_cut_off_fails() {
     folder.treewide("check --status list").run().is(3, "", "");
     // However many lines were hidden before it.
     folder.write("list", format!("{list}{}prose", "prose\n".repeat(7)));
-    let said = ["list:10: not of", "list: 2 more lines not", "2 OK; 8 lines not"];
+    let said = ["list:10: expected", "list: 2 more lines not", "2 OK; 8 lines not"];
     folder.treewide("check list").run().fails(3, &said);
     // Comments may end where they like.
     folder.write("list", format!("{list}# no more"));
@@ -264,19 +269,6 @@ fn a_line_that_nobody_could_have_meant_ends_the_list() {
         let message = format!("treewide: /dev/zero: {no_list}");
         folder.treewide(check).arg("/dev/zero").run().fails(failure(check), &[&message]);
     }
-}
-
-#[test]
-fn names_that_could_be_another_file_fail() {
-    let folder = abc();
-    let digest = hex("a");
-    let list = format!("{digest}  a\u{FFFD}\n{digest}  a\0\n");
-    let json = folder.treewide("check --json").stdin(&list).run();
-    assert_eq!(json.text().matches(r#""verdict":"unverified""#).count(), 2, "{json:?}");
-    let ended = folder.treewide("check").stdin(list).run();
-    // They were not looked for.
-    ended.fails(3, &["1 file checked: 0 OK, 1 not verified; 1 line not understood"]);
-    assert!(ended.text().contains("FAILED (Unicode replacement character in the file name"));
 }
 
 #[test]
@@ -312,49 +304,6 @@ fn names_that_are_not_utf8_are_kept_by_json_and_by_raw_lists() {
 }
 
 #[test]
-fn blanks_belong_to_the_name() {
-    let folder = Folder::with(&["a", "b "]);
-    let check = |list: String| folder.treewide("check").stdin(list).run();
-    let other =
-        "a : FAILED (there is such a file only without the blanks at the end of the name)\n";
-    let summary = "treewide: 1 file checked: 0 OK, 1 not verified\n";
-    check(format!("{}  a \n", hex("a"))).is(3, other, summary);
-    let ignoring = folder.treewide("check --ignore-missing");
-    ignoring
-        .stdin(format!("{}  a \n{}", hex("a"), sums(&["b "])))
-        .run()
-        .fails(3, &["1 not verified"]);
-    check(format!("{}  b \n", hex("b "))).is(0, "b : OK\n", "treewide: 1 file checked: 1 OK\n");
-    // Once both exist, the exact one counts.
-    folder.write("a ", "other");
-    assert_eq!(check(format!("{}  a \n", hex("a"))).text(), "a : FAILED\n");
-    // Where the end of the name is certain, nothing is cut.
-    fs::remove_file(folder.join("a ")).unwrap();
-    check(format!("BLAKE3 (a ) = {}\n", hex("a"))).fails(3, &["1 not verified"]);
-    check(format!("\\{}  a \n", hex("a"))).fails(3, &["1 not verified"]);
-    check(format!("{{\"path\":\"a \",\"digest\":\"{}\"}}\n", hex("a")))
-        .fails(3, &["1 not verified"]);
-}
-
-#[test]
-fn blanks_before_a_name_hide_no_file() {
-    let folder = Folder::with(&["b"]);
-    let digest = hex("b");
-    for line in [
-        format!("{digest} \tb"),
-        format!("{digest}\t\tb"),
-        format!("{digest}\t*b"),
-        format!("{digest}   b"),
-        format!("BLAKE3 ( b ) = {digest}"),
-    ] {
-        for flags in ["check", "check --ignore-missing"] {
-            let list = format!("{line}\n{}", sums(&["b"]));
-            folder.treewide(flags).stdin(list).run().fails(3, &[]);
-        }
-    }
-}
-
-#[test]
 fn lengths_and_offsets() {
     let folder = abc();
     let list = |flags: &str| {
@@ -371,7 +320,7 @@ fn lengths_and_offsets() {
     check("", &short).fails(1, &["as MD5", "if they are BLAKE3 digests, --length says"]);
     let refused = check("", &list("-l 17"));
     assert!(
-        refused.text().contains("a: FAILED (digest of only 17 bytes, of BLAKE3"),
+        refused.text().contains("a: FAILED (digest of 17 bytes: of an algorithm"),
         "{refused:?}"
     );
     refused.fails(3, &["1 file checked: 0 OK, 1 not verified"]);

@@ -157,7 +157,7 @@ fn list_that_cannot_be_relied_on_stops_the_run_before_it_reads() {
         );
     }
     folder.write("SHA256SUMS", "nothing of the kind\n");
-    refuses(&folder, "", "", &["SHA256SUMS:1: not a list of a form", "cannot be relied on"]);
+    refuses(&folder, "", "", &["SHA256SUMS:1: no list that is known", "cannot be relied on"]);
     fs::remove_file(folder.join("SHA256SUMS")).unwrap();
     against(&folder, "").fails(3, &["SHA256SUMS: cannot read"]);
     assert!(!folder.join("m.b3").exists());

@@ -33,13 +33,12 @@ const WORDS: &[(&str, &str)] = &[
     ("{A}", "abababababababababababababababababababababababababababababababab"),
     ("{D}", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
     ("{D40}", "0123456789abcdef0123456789abcdef01234567"),
-    ("{NOT}", "not understood: names objects that were not looked for, because"),
+    ("{NOT}", "not understood: may name objects that were not looked for:"),
 ];
 
 /// Functions of bash that cases have.
 const SHELL: &str = r#"set -e
 put() { mkdir -p "$(dirname "$1")"; printf %s "$2" > "$1"; }
-capitals() { name=$(basename "$1"); mv "$1" "$(dirname "$1")/${name^^}"; }
 out() { mkdir -p aside; mv "$1" aside/; ln -s "$PWD/aside/$(basename "$1")" "$1"; }
 sums() { find . -type f ! -name sums -exec sha256sum {} + > sums; }
 index() { printf '{"manifests":[{"mediaType":"%s","digest":"sha256:%s","size":%s}]}' "$@" > oci-layout/index.json; }
@@ -57,7 +56,7 @@ $ sums
 > -q bagit git-lfs restic dvc hf-cache-2x | 0 | ^ | !treewide
 > --json -v hf-cache-2x | 0 | "algorithm":"git-blob-sha1","by":"store" | "algorithm":"sha256","by":"store" | "algorithm":"xet","by":"store" | "store":"huggingface-shared"
 > --strong dvc | 3 | : FAILED (MD5 is not accepted with --strong) | 6 not verified | nothing was verified
-> --strong hf-cache-2x | 3 | 5 objects (146.48 KiB), 2 are | 3 not verified
+> --strong hf-cache-2x | 3 | 2 objects (146.48 KiB) are | 3 not verified
 > --algorithm sha256 restic | 2 | restic is a directory
 > --length 16 restic | 2 | restic is a directory
 > --keyed restic | 2 | restic is a directory
@@ -76,8 +75,8 @@ $ mv aside hf-cache-2x/blobs/{BIG}; put {R}/blobs/b5a475ce67d7eb5e0339d449d1cfac
 $ put {R}/blobs/{D} x; put {R}/blobs/{D40} x
 > hf-cache-2x | 1 | 2 FAILED | nothing was changed
 $ rm {R}/blobs/{D} {R}/blobs/{D40}; put {R}/blobs/{A}.1234abcd.incomplete x
-> hf-cache-2x | 0 | 1 unfinished download passed over
-> --strict -r hf-cache-2x | 0 | 1 unfinished download passed over
+> hf-cache-2x | 0 | unfinished downloads passed over: 1
+> --strict -r hf-cache-2x | 0 | unfinished downloads passed over: 1
 $ put {R}/blobs/{A}0 x; put {R}/blobs/abab x
 > hf-cache-2x | 3 | 2 not understood
 $ rm {R}/blobs/*ab*; ln -s /etc/passwd {R}/blobs/{A}
@@ -88,17 +87,17 @@ $ ln -sf /etc/passwd {N}/config.json
 > hf-cache-2x | 1 | config.json: FAILED (leads out of the store) | 1 FAILED
 = hf-cache-2x
 $ ln -s {R} link; sed -i 's/"blob_id": "c1f00df/"other": "c1f00df/' {R}/trees/*.json
-> link | 3 | link: a Hugging Face repository: 6 objects
+> link | 3 | link: a Hugging Face repository: 5 objects
 > hf-cache-2x | 3 | ^{N}/README.md: FAILED (no digest in its tree) | 1 not verified
 = hf-cache-2x
 $ mv {N}/README.md aside
-> hf-cache-2x | 0 | 1 file that was not downloaded passed over
+> hf-cache-2x | 0 | files that were not downloaded passed over: 1
 $ cp -P {N}/config.json {N}/README.md
-> hf-cache-2x | 1 | ^{N}/README.md: FAILED (is the content of another file)
+> hf-cache-2x | 1 | ^{N}/README.md: FAILED (leads to the content of another file)
 $ mv aside {N}/README.md; cp --remove-destination $(realpath {N}/config.json) {N}/config.json
 > hf-cache-2x | 0 | repository: 6 objects
 $ put {N}/config.json x
-> hf-cache-2x | 1 | 1 bytes instead of 39
+> hf-cache-2x | 1 | 1 byte instead of 39
 $ put {N}/config.json 123456789012345678901234567890123456789
 > hf-cache-2x | 1 | config.json: FAILED\n
 $ put {R}/trees/{D40}.json '{'
@@ -139,13 +138,17 @@ $ out bagit/data/sub
 = 
 $ for b in b1 b2; do put $b/bagit.txt 'BagIt-Version: 1.0'; mkdir $b/data; done; echo '{X}  data/a' | tee b1/manifest-sha256.txt > b2/manifest-sha3256.txt; put b1/data/a x
 > b1 | 0 | 1 file (
+> b1/manifest-sha256.txt | 0 | 1 file checked: 1 OK
+$ echo '{X}  ../x' > m; cp b1/bagit.txt .; cp m manifest-sha256.txt
+> manifest-sha256.txt | 3 | ^../x: FAILED (leads out of the bag)
+$ rm bagit.txt
 > b2 | 1 | 1 MISSING
 $ put b2/data/a x
 > b2 | 1 | 1 FAILED
 $ echo '{X3}  data/a' > b2/manifest-sha3256.txt
 > b2 | 0 | 1 file (
 $ cp b2/manifest-sha3256.txt b2/manifest-whirlpool.txt
-> b2 | 3 | b2/manifest-whirlpool.txt: FAILED (its name says no algorithm | !is not listed
+> b2 | 3 | b2/manifest-whirlpool.txt: FAILED (the algorithm in its name is not supported | !is not listed
 $ put b2/bagit.txt 'BagIt-Version: x'
 > b2 | 3 | not verified
 = git-lfs
@@ -166,7 +169,7 @@ $ put tree/.git 'gitdir: ../git-annex/.git/worktrees/tree'; put git-annex/.git/w
 $ K=SHA256-s1--{D}; put git-annex/.git/annex/objects/aa/bb/$K/$K x; echo >> $(find git-annex/ -name 'SHA1-s15-*' -type f)
 > git-annex | 1 | (16 bytes instead of 15) | 2 FAILED
 $ out git-annex/.git/annex/objects/0z
-> git-annex | 1 | objects/0z: FAILED (leads out of the store)
+> git-annex | 1 | objects/0z: FAILED (a link to a directory, which is not followed)
 = restic
 $ put restic/locks/{A} x
 > --strict restic | 0 | 5 objects
@@ -175,7 +178,7 @@ $ put restic/data/ff/{A} x
 $ rm restic/data/ff/{A}; put restic/data/01/{D} x; put restic/data/{D} x
 > restic | 1 | 2 FAILED
 $ rm restic/data/01/{D} restic/data/{D}; out restic/data/1b
-> restic | 1 | restic/data/1b: FAILED (leads out of the store)
+> restic | 1 | restic/data/1b: FAILED (a link to a directory, which is not followed)
 = bazel-disk-from-source
 $ put bazel-disk-from-source/ac/ab/{A} x; mv bazel-disk-from-source blake3; mv blake3/blake3 bz3
 > --strict bz3 | 0 | 3 objects ( | !SHA-256
@@ -183,7 +186,7 @@ $ put bazel-disk-from-source/ac/ab/{A} x; mv bazel-disk-from-source blake3; mv b
 $ put blake3/cas/01/{D} x; put bz3/cas/01/{D} x
 > blake3 bz3 | 1 | blake3: a disk cache of Bazel: 4 objects | 1 FAILED
 = oci-layout
-> --strict -o {B}/out oci-layout | 0 | 4 objects | 1 temporary file passed over
+> --strict -o {B}/out oci-layout | 0 | 4 objects | temporary files passed over: 1
 $ rm {B}/out; mkdir {B}/{A}
 > oci-layout | 1 | {B}/{A}: FAILED (a directory, not a file)\n | 1 FAILED
 $ rmdir {B}/{A}; put {B}/{A}x x
@@ -234,7 +237,14 @@ $ index application/vnd.docker.distribution.manifest.v2+json {M} 501
 $ index application/vnd.docker.distribution.manifest.list.v2+json {M} 501
 > oci-layout | 1 | {L}: MISSING
 $ index application/vnd.buildkit.cacheconfig.v0 {M} 501
-> oci-layout | 0 | 1 object of a type that is not known passed over | ; looked for objects named
+> oci-layout | 0 | {B}/{M}: skipped (may name objects that were not looked for: its type is not known: application/vnd.buildkit.cacheconfig.v0) | 1 skipped
+> --strict oci-layout | 3 | 1 skipped
+= oci-layout
+$ mkdir oci-layout/x; mv {B}/{M} oci-layout/x/m; ln -s ../../x/m {B}/{M}; rm {B}/{L}
+> oci-layout | 1 | {B}/{L}: MISSING ({B}/{M} names it)
+= oci-layout
+$ index application/vnd.oci.image.layer.v1.tar {A} 1; sed -i 's/}]/,"urls":["https:\/\/x"]}]/' oci-layout/index.json
+> oci-layout | 0 | layers that are kept elsewhere passed over: 1
 = skopeo-dir oci-layout
 $ put skopeo-dir/manifest.json '{"config":{"digest":"sha256:{C}","size":438},"layers":null}'
 > skopeo-dir | 0 | 3 objects
@@ -243,7 +253,7 @@ $ put skopeo-dir/manifest.json '{"manifests":null}'
 $ put skopeo-dir/manifest.json '{"config":{"digest":"sha256:{C}","size":438}}'
 > skopeo-dir | 3 | 1 not understood
 $ put skopeo-dir/manifest.json '{"schemaVersion":1,"fsLayers":[{"blobSum":"x"}]}'
-> skopeo-dir | 0 | 1 manifest of Docker's schema 1 passed over
+> skopeo-dir | 0 | 1 skipped
 $ cp {B}/{M} skopeo-dir/{M}.manifest.json; cp oci-layout/index.json skopeo-dir/manifest.json; put skopeo-dir/{M}.signature-1 x
 > --strict skopeo-dir | 0 | 4 objects
 $ mv skopeo-dir/{L} aside
@@ -252,15 +262,11 @@ $ mv aside skopeo-dir/{L}; mv skopeo-dir/{M}.manifest.json aside
 > skopeo-dir | 1 | ^skopeo-dir/{M}.manifest.json: MISSING (skopeo-dir/manifest.json names it) | 3 objects
 $ sed s/438/439/ aside > skopeo-dir/{M}.manifest.json; put skopeo-dir/{D} x
 > skopeo-dir | 1 | skopeo-dir/{M}.manifest.json: FAILED\n | 3 FAILED
-= oci-layout skopeo-dir dvc ollama-from-source
-$ capitals {B}/{L}; capitals skopeo-dir/{L}; capitals dvc/.dvc/cache/files/md5/be/5deac3c6bc163900ffc8aa359dc9d0; capitals dvc/.dvc/cache/files/md5/be
-$ mv ollama-from-source/blobs/sha256-{O} aside; O={O}; mv aside ollama-from-source/blobs/SHA256-${O^^}
-> --strict oci-layout skopeo-dir dvc ollama-from-source | 0 | 4 objects | 3 objects | 6 objects
 = ollama-from-source
 $ mv ollama-from-source/blobs/sha256-{O} aside
 > ollama-from-source | 1 | library/toy/latest names it; toy:latest
 $ mv aside ollama-from-source/blobs/sha256-{O}; put ollama-from-source/blobs/sha256-{A}-partial x
-> ollama-from-source | 0 | 3 unfinished downloads passed over
+> ollama-from-source | 0 | unfinished downloads passed over: 3
 $ put ollama-from-source/blobs/sha256-abab x
 > ollama-from-source | 3 | 1 not understood
 $ rm ollama-from-source/blobs/sha256-abab; put ollama-from-source/blobs/sha256-{D} x; D={D}; put ollama-from-source/blobs/sha256:${D^^} x
@@ -290,7 +296,7 @@ $ rm {V}/blobs/sha256/fd/{M}/data
 $ put {V}/repositories/org/app/_manifests/tags/1.0/current/link x
 > r | 3 | 1 not understood
 $ mkdir app; ln -s ../../../../../app {V}/repositories/link
-> r | 3 | repositories/link: FAILED (leads out of the store)
+> r | 3 | repositories/link: FAILED (a link to a directory, which is not followed)
 = 
 $ put c/ingest/a/data ''; put c/blobs/sha256/{X} x; put d/by-hash/SHA256/{X} x; put d/by-hash/MD5Sum/9dd4e461268c8034f5c8564e155c67a6 x
 > --store containerd c | 0 | 1 object (
@@ -302,8 +308,14 @@ $ put d/Packages y; ln -s ../../Packages d/by-hash/SHA256/a1fce4363854ff888cff4b
 $ oci s/ok application/vnd.oci.image.layer.v1.tar; oci d application/vnd.oci.image.layer.v1.tar; put d/blobs/sha256/{X} y; ln -s ../d s/bad
 > -r s | 1 | s/bad: an OCI image layout
 $ rm -r d; mkdir d
-> -r s | 0 | s: 1 link to directories was not followed, such as s/bad
-> -r --strict s | 3 | was not followed
+> -r s | 0 | s: links out of it are not followed: s/bad
+> -r --strict s | 3 | not followed
+$ rmdir d; ln -s nothing s/in
+> -r s | 0 | s: links out of it are not followed: s/bad\n
+= hf-cache-2x
+$ ln -s /nothing hf-cache-2x/models--x--y; ln -s {N} hf-cache-2x/models--x--z
+> hf-cache-2x | 0 | links out of it are not followed: hf-cache-2x/models--x--y and 1 more
+> -r --strict hf-cache-2x | 3 | links out of it are not followed: hf-cache-2x/models--x--y\n
 = 
 $ ollama a x; ollama a/b y
 > -r . | 1 | ./a: an Ollama | ./a/b: an Ollama

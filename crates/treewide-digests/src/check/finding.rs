@@ -20,7 +20,7 @@ pub enum Status {
     Unverified,
     /// It does not exist: a listed file where that is allowed, or an object that is named.
     Missing,
-    /// It is in the place of an object, and cannot be checked.
+    /// It has no digest, as is usual for such a file: it is listed, or in the place of an object.
     Skipped,
 }
 
@@ -56,9 +56,9 @@ impl Counts {
         self.of[status as usize]
     }
 
-    /// All but missing ones.
+    /// All but missing and skipped ones.
     pub fn checked(&self) -> u64 {
-        self.of.iter().sum::<u64>() - self.of(Status::Missing)
+        self.of.iter().sum::<u64>() - self.of(Status::Missing) - self.of(Status::Skipped)
     }
 
     pub(super) fn at(&mut self, status: Status) -> &mut u64 {
@@ -161,6 +161,7 @@ impl Finding {
             }
             Verdict::Unverified(cause) => (Status::Unverified, None, None, Some(cause)),
             Verdict::Missing => (Status::Missing, None, None, None),
+            Verdict::Skipped(cause) => (Status::Skipped, None, None, Some(cause)),
         };
         Self {
             listed,

@@ -2,7 +2,6 @@
 
 use super::Check;
 use super::finding::{Finding, Status};
-use super::wording::count;
 use crate::algorithm::Algorithm;
 use crate::expected::Expected;
 use crate::list::List;
@@ -127,12 +126,12 @@ impl Source for Operands<'_> {
                         place(path, Status::Unreadable, cause.to_string())
                     }
                     Place::Links(links) => {
-                        let cause = format!(
-                            "{} to directories {} not followed, such as {}",
-                            count(links.len() as u64, "link"),
-                            if links.len() == 1 { "was" } else { "were" },
-                            shown(&links[0])
-                        );
+                        let more = match links.len() {
+                            1 => String::new(),
+                            all => format!(" and {} more", all - 1),
+                        };
+                        let first = shown(&links[0]);
+                        let cause = format!("links out of it are not followed: {first}{more}");
                         place(self.dir.clone(), Status::Skipped, cause)
                     }
                 }));
@@ -159,7 +158,9 @@ impl Source for Operands<'_> {
             };
             let (list_path, has_stdin) = (&*path, self.stdin.is_some());
             let is_either = |path: &Path| {
-                is_stdin(path) && is_there(path) && self.check.reading.b3sum.is_none()
+                is_stdin(path)
+                    && path.symlink_metadata().is_ok()
+                    && self.check.reading.b3sum.is_none()
             };
             let end = match list.next() {
                 // Which of them the list means no one knows.
@@ -225,10 +226,6 @@ fn is_stdin(path: &Path) -> bool {
 
 fn weak(expected: &Expected) -> Option<Algorithm> {
     expected.candidates().iter().copied().find(|it| it.is_weak())
-}
-
-fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
 }
 
 /// What a directory is in which no store was found.

@@ -6,7 +6,7 @@ use super::finding::{Counts, Finding, Status};
 use super::operands::{Learnt, Note, Ran, Said};
 use super::stores::StoreTally;
 use super::total::Total;
-use crate::expected::Expected;
+use crate::expected::{Doubt, Expected};
 use crate::store::{Object, Store};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -57,7 +57,7 @@ impl ListEnd {
         is_nothing.then_some(if self.counts.of(Status::Missing) > 0 {
             "no file was verified: all that are listed are missing"
         } else {
-            "no file was verified: there is no checksum line in it"
+            "no file was verified: there is no digest in it"
         })
     }
 
@@ -147,12 +147,7 @@ impl<R> Results<R> {
     /// Counts what the run has returned, and makes events of it.
     fn ready(&mut self, ran: Ran) {
         let event = match ran {
-            Ran::File(Task { path, about, .. }, result) if self.store.is_some() => {
-                return self.object(path, about, result);
-            }
-            Ran::File(Task { path, about, .. }, result) => {
-                return self.listed(path, about, result);
-            }
+            Ran::File(Task { path, about, .. }, result) => return self.read(path, about, result),
             Ran::Note(Note(said)) => match said {
                 Said::In(_, check::Note::Settled { path, expected, verdict }) => {
                     let finding = Finding::new(path, verdict, expected, None, None);
@@ -172,6 +167,7 @@ impl<R> Results<R> {
                 }
                 Said::Object(object) => return self.not_read(object),
                 Said::StoreEnd => {
+                    self.files.clear();
                     let Some(store) = self.store.take() else { return };
                     self.total.add_store(&store);
                     Event::StoreEnd(store)
@@ -187,47 +183,33 @@ impl<R> Results<R> {
         self.ready.push_back(event);
     }
 
-    /// A file that a list names.
-    fn listed(&mut self, path: PathBuf, about: Expected, result: Result<Hashed, ErrorKind>) {
-        let verdicts = about.verdicts(result, self.check.ignore_missing);
-        for (about, verdict) in verdicts {
-            let expected = Some(about.digest().to_vec());
-            let mut finding = Finding::new(path.clone(), verdict, expected, Some(&about), None);
-            let is_absent = finding.is_absent || finding.status == Status::Missing;
-            if is_absent
-                && self.check.reading.b3sum.is_none()
-                && let Some(other) = self.absent.other(&path)
-            {
-                let cause = format!("there is no such file, and {} may be it", shown(&other));
-                (finding.is_absent, finding.status, finding.cause) =
-                    (false, Status::Unverified, Some(cause));
-            }
-            self.count(&finding);
-            if finding.status == Status::Ok {
-                self.total.shown_by(finding.algorithm);
-            }
-            self.ready.push_back(Event::Finding(finding));
-        }
-    }
-
-    /// Counts a file once, although a list may have lines about it in several places: it is OK if all are.
+    /// Counts a file once, although a list, or the manifests of a bag, may name it in several places: it is OK if all are.
     fn count(&mut self, finding: &Finding) {
-        let (path, how) =
-            (self.hasher.hash_one(&finding.path), (finding.status, finding.is_absent));
-        match self.files.get(&path) {
-            Some(before) => {
-                self.total.has_lines |= self.files.len() >= MOST_COUNTED;
-                if *before == how || finding.status == Status::Ok {
-                    return;
-                }
-                *self.list.at(Status::Ok) -= u64::from(before.0 == Status::Ok);
-                self.files.insert(path, how);
+        let (is_ok, how) = (finding.status == Status::Ok, (finding.status, finding.is_absent));
+        let may_repeat = self.store.as_ref().is_none_or(|it| it.store.kind.is_complete());
+        let (counts, algorithms) = match &mut self.store {
+            Some(store) => (&mut store.counts, &mut store.algorithms),
+            None => (&mut self.list, &mut self.total.algorithms),
+        };
+        algorithms.extend(finding.algorithm.filter(|it| is_ok && !algorithms.contains(it)));
+        let path = may_repeat.then(|| self.hasher.hash_one(&finding.path));
+        let before = path.and_then(|it| self.files.get(&it).copied());
+        if let Some(before) = before {
+            self.total.has_lines |= self.files.len() >= MOST_COUNTED;
+            if before == how || is_ok {
+                return;
             }
-            None if self.files.len() < MOST_COUNTED => drop(self.files.insert(path, how)),
-            None => {}
+            *counts.at(Status::Ok) -= u64::from(before.0 == Status::Ok);
         }
-        *self.list.at(finding.status) += 1;
-        self.total.absent += u64::from(finding.is_absent);
+        if before.is_some() || self.files.len() < MOST_COUNTED {
+            self.files.extend(path.map(|it| (it, how)));
+        }
+        *counts.at(finding.status) += 1;
+        match &mut self.store {
+            Some(store) if before.is_none() => store.bytes += finding.bytes.unwrap_or(0),
+            Some(_) => {}
+            None => self.total.absent += u64::from(finding.is_absent),
+        }
     }
 
     fn end(&mut self, list: PathBuf, end: Result<Learnt, ErrorKind>) -> Event {
@@ -238,29 +220,42 @@ impl<R> Results<R> {
         Event::ListEnd(end)
     }
 
-    /// An object that was to be read.
-    fn object(&mut self, path: PathBuf, about: Expected, result: Result<Hashed, ErrorKind>) {
-        let Some(store) = &mut self.store else { return };
-        let kind = store.store.kind;
-        for (about, verdict) in about.verdicts(result, false) {
+    /// A file that a list names, or an object of a store.
+    fn read(&mut self, path: PathBuf, about: Expected, result: Result<Hashed, ErrorKind>) {
+        let kind = self.store.as_ref().map(|it| it.store.kind);
+        let may_lack = self.check.ignore_missing && kind.is_none();
+        for (about, verdict) in about.verdicts(result, may_lack) {
             let expected = Some(about.digest().to_vec());
-            let mut finding =
-                Finding::new(path.clone(), verdict, expected, Some(&about), Some(kind));
-            if finding.is_absent && !kind.is_complete() {
+            let mut finding = Finding::new(path.clone(), verdict, expected, Some(&about), kind);
+            let is_absent = finding.is_absent || finding.status == Status::Missing;
+            match &mut self.store {
                 // Another program may remove an object of a store at any time.
-                store.pass("object that vanished");
-                continue;
-            }
-            if finding.is_absent {
+                Some(store) if is_absent && !store.store.kind.is_complete() => {
+                    store.pass("objects that vanished");
+                    continue;
+                }
                 // A bag says what belongs to it.
-                (finding.status, finding.cause) = (Status::Missing, None);
+                Some(_) if is_absent => (finding.status, finding.cause) = (Status::Missing, None),
+                Some(store) => {
+                    if let Some(doubt) = about.doubt.filter(|_| finding.status == Status::Ok) {
+                        let (status, cause) = match doubt {
+                            Doubt { cause, is_usual: true } => (Status::Skipped, cause),
+                            Doubt { cause, .. } => store.not_understood(&cause),
+                        };
+                        (finding.status, finding.cause) = (status, Some(cause));
+                    }
+                }
+                None => {
+                    let may_be = is_absent && self.check.reading.b3sum.is_none();
+                    if let Some(other) = may_be.then(|| self.absent.other(&path)).flatten() {
+                        let cause =
+                            format!("there is no such file; {} may be meant", shown(&other));
+                        (finding.is_absent, finding.status, finding.cause) =
+                            (false, Status::Unverified, Some(cause));
+                    }
+                }
             }
-            if let Some(doubt) = about.doubt.filter(|_| finding.status == Status::Ok) {
-                store.unknown += 1;
-                finding.status = Status::Unverified;
-                finding.cause = Some(format!("not understood: {doubt}"));
-            }
-            store.add(&finding);
+            self.count(&finding);
             self.ready.push_back(Event::Finding(finding));
         }
     }
@@ -268,25 +263,22 @@ impl<R> Results<R> {
     /// Something in the place of an object that was not to be read.
     fn not_read(&mut self, object: Object) {
         let Some(store) = &mut self.store else { return };
-        let (path, status, cause, is_place) = match object {
+        let (path, (status, cause)) = match object {
             Object::Passed(what) => return store.pass(what),
             // The run has it.
             Object::File(_) => return,
-            Object::Wrong(path, cause) => (path, Status::Failed, cause, false),
-            Object::Missing(path, cause) => (path, Status::Missing, cause, false),
+            Object::Wrong(path, cause) => (path, (Status::Failed, cause)),
+            Object::Missing(path, cause) => (path, (Status::Missing, cause)),
             Object::Unreadable(error) => {
                 let (path, cause) = error.into_parts();
-                (path, Status::Unreadable, cause.to_string(), true)
+                (path, (Status::Unreadable, cause.to_string()))
             }
-            Object::Unverified(path, cause) => (path, Status::Unverified, cause, false),
-            Object::Unknown(path, cause) => {
-                store.unknown += 1;
-                (path, Status::Unverified, format!("not understood: {cause}"), false)
-            }
-            Object::Skipped(path, cause) => (path, Status::Skipped, cause, false),
+            Object::Unverified(path, cause) => (path, (Status::Unverified, cause)),
+            Object::Unknown(path, cause) => (path, store.not_understood(&cause)),
+            Object::Skipped(path, cause) => (path, (Status::Skipped, cause)),
         };
-        store.add_unread(status, is_place);
         let finding = Finding::unread(path, status, cause, Some(store.store.kind));
+        self.count(&finding);
         self.ready.push_back(Event::Finding(finding));
     }
 }

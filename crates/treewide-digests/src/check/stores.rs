@@ -1,14 +1,12 @@
 //! The counts of one store, and the line that says them.
 
 use super::Check;
-use super::finding::{Counts, Finding, Status};
-use super::wording::{by, count, size};
+use super::finding::{Counts, Status};
 use crate::algorithm::Algorithm;
-use crate::store::{SCHEMA_1, Store, UNKNOWN_TYPE};
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use crate::store::Store;
+use crate::wording::{by, count, size};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use treewide_files::name::shown;
 
 /// The counts of a store.
@@ -18,14 +16,10 @@ pub struct StoreTally {
     pub store: Store,
     check: Check,
     pub(super) counts: Counts,
-    bytes: u64,
+    pub(super) bytes: u64,
     /// Files in it that are not understood. They count as not verified.
-    pub(super) unknown: u64,
-    /// Places in it that could not be looked at. They count as unreadable.
-    places: u64,
-    algorithms: Vec<Algorithm>,
-    /// The files of a bag, which several manifests list, and whether all say that they are right.
-    listed: HashMap<PathBuf, bool>,
+    unknown: u64,
+    pub(super) algorithms: Vec<Algorithm>,
     /// What was passed over, and how often.
     passed: BTreeMap<&'static str, u64>,
 }
@@ -38,54 +32,20 @@ impl StoreTally {
             counts: Counts::default(),
             bytes: 0,
             unknown: 0,
-            places: 0,
             algorithms: Vec::new(),
-            listed: HashMap::new(),
             passed: BTreeMap::new(),
         }
     }
 
-    /// Counts an object that was to be read, or a file of a bag by one of its manifests.
-    pub(super) fn add(&mut self, finding: &Finding) {
-        let is_ok = finding.status == Status::Ok;
-        if self.store.kind.is_complete() {
-            match self.listed.entry(finding.path.clone()) {
-                Entry::Vacant(it) => {
-                    it.insert(is_ok);
-                }
-                // One manifest found it right, and this one does not.
-                Entry::Occupied(mut it) if *it.get() && !is_ok => {
-                    it.insert(false);
-                    *self.counts.at(Status::Ok) -= 1;
-                }
-                Entry::Occupied(it) => {
-                    if *it.get() {
-                        self.by(finding.algorithm);
-                    }
-                    return;
-                }
-            }
-        }
-        *self.counts.at(finding.status) += 1;
-        self.bytes += finding.bytes.unwrap_or(0);
-        if is_ok {
-            self.by(finding.algorithm);
-        }
-    }
-
-    /// Counts something that was not to be read; `is_place` says that it is not an object.
-    pub(super) fn add_unread(&mut self, status: Status, is_place: bool) {
-        *self.counts.at(status) += 1;
-        self.places += u64::from(is_place);
+    /// Counts something that is not understood.
+    pub(super) fn not_understood(&mut self, cause: &str) -> (Status, String) {
+        self.unknown += 1;
+        (Status::Unverified, format!("not understood: {cause}"))
     }
 
     /// Counts something that was passed over.
     pub(super) fn pass(&mut self, what: &'static str) {
         *self.passed.entry(what).or_default() += 1;
-    }
-
-    fn by(&mut self, algorithm: Option<Algorithm>) {
-        self.algorithms.extend(algorithm.filter(|it| !self.algorithms.contains(it)));
     }
 
     /// How many are not what their names say, or are missing and should not be.
@@ -130,7 +90,7 @@ impl fmt::Display for StoreTally {
         let [ok, unreadable, unverified, skipped] =
             [Status::Ok, Status::Unreadable, Status::Unverified, Status::Skipped]
                 .map(|it| self.counts.of(it));
-        let objects = ok + self.wrong() + unreadable - self.places + unverified - self.unknown;
+        let objects = ok + self.wrong();
         let noun = if is_bag { "file" } else { "object" };
         write!(f, "{}: {}", shown(&self.store.root), self.store.kind.shown)?;
         if objects == 0 {
@@ -168,7 +128,7 @@ impl fmt::Display for StoreTally {
             write!(f, "; {} ignored", count(missing, &format!("missing {noun}")))?;
         }
         for (what, number) in self.passed.iter().filter(|(what, _)| !what.is_empty()) {
-            write!(f, "; {} passed over", counted(*number, what))?;
+            write!(f, "; {what} passed over: {number}")?;
         }
         for (place, to) in self.store.links() {
             write!(f, "; {} leads to {}", shown(&place), shown(&to))?;
@@ -178,37 +138,10 @@ impl fmt::Display for StoreTally {
             "" => f.write_str("; not checked: whether all objects are there"),
             followed => {
                 // What was not understood may name more.
-                let is_open = |it| self.passed.contains_key(it);
-                let is_all = unverified + skipped + unreadable == 0
-                    && !is_open(UNKNOWN_TYPE)
-                    && !is_open(SCHEMA_1);
+                let is_all = unverified + skipped + unreadable == 0;
                 let all = if is_all { " all" } else { "" };
                 write!(f, "; looked for{all} objects named in {followed}")
             }
-        }
-    }
-}
-
-/// Counts the first noun of a phrase: `2 objects named by xetHash`.
-fn counted(number: u64, what: &str) -> String {
-    let end = [" named", " of "].iter().filter_map(|it| what.find(it)).min().unwrap_or(what.len());
-    let (noun, rest) = what.split_at(end);
-    format!("{}{rest}", count(number, noun))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counted_makes_a_plural_of_the_noun() {
-        for (number, what, text) in [
-            (2, "unfinished download", "2 unfinished downloads"),
-            (1, "list of links", "1 list of links"),
-            (2, "list of links", "2 lists of links"),
-            (2, "object named by xetHash", "2 objects named by xetHash"),
-        ] {
-            assert_eq!(counted(number, what), text);
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::Check;
 use super::finding::{Counts, Finding, Status};
 use super::stores::StoreTally;
-use super::wording::{by, count};
 use crate::algorithm::Algorithm;
+use crate::wording::{by, count};
 use std::fmt;
 
 /// The counts of all lists and stores.
@@ -27,7 +27,7 @@ pub struct Total {
     /// Stores in which nothing is wrong, and something was skipped that counts.
     undetermined_stores: u64,
     /// The algorithms by which files are as listed.
-    algorithms: Vec<Algorithm>,
+    pub(super) algorithms: Vec<Algorithm>,
 }
 
 impl Total {
@@ -67,11 +67,6 @@ impl Total {
         *self.in_stores.at(status) += 1;
     }
 
-    /// A file is as listed by this algorithm.
-    pub(super) fn shown_by(&mut self, algorithm: Option<Algorithm>) {
-        self.algorithms.extend(algorithm.filter(|it| !self.algorithms.contains(it)));
-    }
-
     /// How many files and objects have each status. A file with several digests counts once.
     pub fn counts(&self) -> Counts {
         let mut counts = self.lines;
@@ -84,9 +79,9 @@ impl Total {
         self.stores > 0 && self.in_stores.of(Status::Ok) + self.wrong_in_stores() == 0
     }
 
-    /// Places that were passed over, which counts if that is strict.
-    fn undetermined_places(&self) -> u64 {
-        if self.check.strict { self.in_stores.of(Status::Skipped) } else { 0 }
+    /// Listed files, and places, that were skipped, which counts if that is strict.
+    fn skipped(&self) -> u64 {
+        if self.check.strict { self.counts().of(Status::Skipped) } else { 0 }
     }
 
     fn wrong_in_stores(&self) -> u64 {
@@ -112,7 +107,7 @@ impl Total {
             + self.in_stores.of(Status::Unreadable)
             + self.in_stores.of(Status::Unverified)
             + self.undetermined_stores
-            + self.undetermined_places();
+            + self.skipped();
         let has_checked = self.lists + self.stores > 0;
         has_checked && undetermined == 0
     }
@@ -147,9 +142,12 @@ impl fmt::Display for Total {
                 write!(f, ", {number} {what}")?;
             }
         }
-        let missing = lines.of(Status::Missing);
+        let (missing, skipped) = (lines.of(Status::Missing), lines.of(Status::Skipped));
         if missing > 0 {
             write!(f, "; {} ignored", count(missing, "missing file"))?;
+        }
+        if skipped > 0 {
+            write!(f, "; {skipped} skipped")?;
         }
         if lines.malformed > 0 {
             write!(f, "; {} not understood", count(lines.malformed, "line"))?;

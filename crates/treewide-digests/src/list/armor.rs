@@ -44,15 +44,19 @@ impl Armor {
             (Self::Text, b"-----BEGIN PGP SIGNATURE-----") => (Self::Signature, Part::Armor),
             (Self::Text, _) => match line {
                 [b'-', b' ', rest @ ..] => (Self::Text, Part::Line(rest)),
-                [b'-', ..] => return Err("a line in signed text begins with a dash and no blank"),
+                [b'-', ..] => {
+                    return Err("signed text has a blank after a dash at the start of a line");
+                }
                 _ => (Self::Text, Part::Line(line)),
             },
             (Self::Signature, b"-----END PGP SIGNATURE-----") => (Self::After, Part::Armor),
             (Self::Signature, line) if line.iter().all(is_base64) => (*self, Part::Armor),
             (Self::After, b"") => (Self::After, Part::Armor),
-            (Self::After, _) => return Err("outside of the signed text; it proves nothing"),
+            (Self::After, _) => {
+                return Err("outside of the signed text, so that no one has signed it");
+            }
             (Self::Headers | Self::Signature, _) => {
-                return Err("not a line of a signature's armor");
+                return Err("not a line of a PGP signature");
             }
         };
         *self = next;

@@ -3,6 +3,7 @@
 use super::grammar::{Parts, Reader, Said, without_digest};
 use super::title::{Title, below};
 use std::path::PathBuf;
+use treewide_files::list::Fault;
 
 fn number(text: &[u8]) -> Option<u64> {
     str::from_utf8(text).ok()?.parse().ok()
@@ -38,7 +39,7 @@ impl Reader for Hashdeep {
         {
             let columns: Vec<_> = columns.split(|it| *it == b',').collect();
             let [b"size", ref algorithms @ .., b"filename"] = columns[..] else {
-                return Err("not columns that are known".into());
+                return Err("expected the columns size, algorithms, filename".into());
             };
             self.columns = algorithms.iter().map(|it| it.to_vec()).collect();
             return if algorithms.is_empty() { Err("no column of digests".into()) } else { Ok(()) };
@@ -91,7 +92,10 @@ impl Reader for Record {
             None if name.iter().any(|it| matches!(it, b'"' | b',')) => return Err(String::new()),
             None => name.into(),
         };
+        let path = below(&self.folder, &name);
         if digest.is_empty() && size.is_empty() && WITHOUT.iter().any(|it| name.ends_with(it)) {
+            let cause = "RECORD has no digest of such a file".into();
+            said.push(Err(Fault::Skipped { name: path, cause }));
             return Ok(());
         }
         let size = match (size, number(size)) {
@@ -100,17 +104,11 @@ impl Reader for Record {
             (_, size) => size,
         };
         let Some(equals) = digest.iter().position(|it| *it == b'=') else {
-            said.push(Err(without_digest(&name, "no digest")));
+            said.push(Err(without_digest(&path, "no digest")));
             return Ok(());
         };
         let (tag, digits) = (digest[..equals].into(), digest[equals + 1..].into());
-        said.push(Ok(Parts {
-            tag,
-            digits,
-            name: Some(below(&self.folder, &name)),
-            size,
-            other: None,
-        }));
+        said.push(Ok(Parts { tag, digits, name: Some(path), size, other: None }));
         Ok(())
     }
 }

@@ -109,22 +109,27 @@ impl Deb822 {
                 }
                 (_, [_, ..], None) if value.is_empty() => {
                     for line in lines {
-                        let parts = entry(line).ok_or("not a digest, a length and a name")?;
+                        let parts = entry(line).ok_or("expected a digest, a length and a name")?;
                         let name = parts.name.unwrap_or_default();
                         let name = match (folder, self.is_index) {
                             (Some(folder), _) => below(
-                                Path::new(str::from_utf8(folder).map_err(|_| "not UTF-8")?),
+                                Path::new(
+                                    str::from_utf8(folder)
+                                        .map_err(|_| "the Directory is not UTF-8")?,
+                                ),
                                 &name,
                             ),
                             (None, true) => {
-                                return Err("no Directory: that the files are in".into());
+                                return Err(
+                                    "no field Directory, which says where the files are".into()
+                                );
                             }
                             (None, false) => name,
                         };
                         said.push(Ok(Parts { tag: tag.into(), name: Some(name), ..parts }));
                     }
                 }
-                _ => return Err(format!("{shown}: has no digest of a file")),
+                _ => return Err(format!("no digest of a file in {shown}")),
             }
         }
         self.has_digests |= said.len() > before;

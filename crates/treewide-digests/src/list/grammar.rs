@@ -5,7 +5,7 @@
 
 use super::columns::{Hashdeep, Record};
 use super::deb822::Deb822;
-use super::json::{self, Json};
+use super::json::Json;
 use super::lines::{Bag, Bare, Gpg, Plain, Sfv, Tagged};
 use super::title::Title;
 use std::fmt::Debug;
@@ -109,9 +109,7 @@ pub(crate) static GRAMMARS: &[Grammar] = &[
     grammar(
         "JSON",
         b"",
-        |title, line| {
-            json::is_of_cargo(title) || matches!(line.trim_ascii_start(), [b'{' | b'[', ..])
-        },
+        |_, line| matches!(line.trim_ascii_start(), [b'{' | b'[', ..]),
         |title| Box::new(Json::of(title)),
     ),
     grammar(
@@ -162,15 +160,10 @@ impl Grammar {
         let other = Self::of(title, line).filter(|it| it.form != self.form);
         match other {
             Some(other) => format!(
-                "the form changes here from `{}` to `{}`; a list has one form, so check each part by itself",
+                "expected `{}`, found `{}`; a list has one form, so check each part by itself",
                 self.form, other.form
             ),
-            None if !self.comment.is_empty() && line.starts_with(self.comment) => {
-                format!("a comment has a blank behind its mark: {}", quoted(line))
-            }
-            None => {
-                format!("not of the form `{}`, which the list has: {}", self.form, quoted(line))
-            }
+            None => format!("expected `{}`, found: {}", self.form, quoted(line)),
         }
     }
 }
@@ -180,10 +173,11 @@ pub(crate) fn refuse_text(reader: &dyn Reader, text: &[u8]) -> Option<&'static s
     /// Each of its ends is looked at.
     const LONGEST: usize = 4 << 10;
     if text.len() > LONGEST {
-        return Some("a comment of more than 4 KiB");
+        return Some("a comment is longer than 4 KiB");
     }
     let holds_entry = (1..text.len()).any(|at| reader.is_entry(&text[at..]));
-    holds_entry.then_some("a comment with an entry in it, by which nothing is verified; remove it")
+    holds_entry
+        .then_some("an entry in a comment is not verified; put it on its own line, or remove it")
 }
 
 /// The beginning of a line, for messages.
@@ -203,10 +197,9 @@ pub(crate) fn without_digest(name: &[u8], cause: impl Into<String>) -> Fault {
 
 /// What to do with a file that is not a list, by its name or its first line.
 pub(crate) fn advice(title: &Title, line: &[u8]) -> Option<String> {
-    let uses =
-        |command| format!("not a list: its digests are of no files here; {command} uses them");
+    let uses = |command: &str| format!("not read here: `{command}` verifies what it lists");
     if let Some((_, command)) = LOCKS.iter().find(|(name, _)| title.is(name)) {
-        return Some(uses(*command));
+        return Some(uses(command));
     }
     let has = |text: &[u8]| line.windows(text.len()).any(|it| it == text);
     Some(match line {
@@ -218,7 +211,7 @@ pub(crate) fn advice(title: &Title, line: &[u8]) -> Option<String> {
             "compressed; decompress it, and pipe its text here".into()
         }
         _ if line.starts_with(b"#mtree") => {
-            "not a list that is read; mtree -f uses it, or pacman -Qkk".into()
+            uses("mtree -f")
         }
         _ if line.starts_with(b"Algorithm ") || has(b"Algorithm\",\"Hash") || line.starts_with(b"#TYPE ") => {
             "a table of PowerShell is not read; use Get-FileHash | ConvertTo-Json, or Import-Csv | ConvertTo-Json".into()
@@ -246,7 +239,8 @@ const LOCKS: &[(&str, &str)] = &[
     ("go.sum", "go mod verify"),
     ("poetry.lock", "poetry install"),
     ("uv.lock", "uv sync"),
-    ("pylock.toml", "pip or uv"),
+    ("pylock.toml", "pip install"),
     ("Pipfile.lock", "pipenv sync"),
     ("composer.lock", "composer install"),
+    (".cargo-checksum.json", "cargo build"),
 ];

@@ -5,10 +5,9 @@
 //! | an entry: a name, digests, and the length | `treewide sum --json`, `Get-FileHash`, pages of releases |
 //! | an array of entries | `ConvertTo-Json`, Zenodo |
 //! | an object with such an array in `assets`, `files`, `urls` or `subject` | GitHub, Zenodo, PyPI, in-toto |
-//! | `.cargo-checksum.json`, with `files` of `"NAME": "DIGEST"` | `cargo vendor` |
 //! | `repodata.json`, with `packages` that are named by their keys | conda |
 //!
-//! The last two have no other keys. In the others there may be any that have no entry in them.
+//! There may be any other keys, if they have no digest in them: it may be that of a file.
 
 use super::digits;
 use super::grammar::{Parts, Reader, Said, quoted, without_digest};
@@ -26,9 +25,17 @@ const NAMES: &[&str] = &["path", "name", "file", "filename", "key", "Path"];
 /// Keys of a digest, or of an object with digests by their algorithms. Next to them, the names of algorithms are keys of digests.
 const DIGESTS: &[&str] = &["digest", "hash", "checksum", "integrity", "Hash", "digests", "hashes"];
 const SIZES: &[&str] = &["size", "bytes", "filesize"];
-/// Keys of `repodata.json`.
-const REPODATA: &[&str] =
-    &["info", "packages", "packages.conda", "removed", "repodata_version", "signatures"];
+/// Keys of values in which digests are not those of files here, but of a commit, the inputs of a build, what is made of a file.
+const OF_OTHERS: &[&str] = &[
+    "predicate",
+    "target_commitish",
+    "core-metadata",
+    "data-dist-info-metadata",
+    "legacy_bz2_md5",
+    "signatures",
+];
+/// Keys of objects with packages by their names, in `repodata.json`.
+const PACKAGES: &[&str] = &["packages", "packages.conda"];
 
 #[derive(Debug)]
 pub(crate) struct Json {
@@ -38,10 +45,6 @@ pub(crate) struct Json {
     is_too_long: bool,
     /// Whether each line is a document.
     has_lines: bool,
-}
-
-pub(crate) fn is_of_cargo(title: &Title) -> bool {
-    title.is(".cargo-checksum.json")
 }
 
 impl Json {
@@ -61,71 +64,67 @@ impl Json {
     }
 
     fn object(&self, object: &Map<String, Value>, said: &mut Vec<Said>) -> Result<(), String> {
-        let named = |key: &str| object.get(key).and_then(Value::as_object);
-        let below = |name: &str| below(self.title.folder(), name.as_bytes());
-        let knows = |keys: &[&str]| match object.keys().find(|it| !keys.contains(&&it[..])) {
-            Some(key) => {
-                Err(format!("JSON with a key that is not known: {}", quoted(key.as_bytes())))
-            }
-            None => Ok(()),
-        };
-        if is_of_cargo(&self.title) {
-            knows(&["files", "package"])?;
-            let files = named("files").ok_or("no list of files")?;
-            let of =
-                |(name, digest): (&String, &Value)| digest_of(&below(name), "sha256", digest, None);
-            said.extend(files.iter().map(of));
-            return Ok(());
-        }
         if self.title.is_or_ends_in("repodata.json") || object.contains_key("repodata_version") {
-            knows(REPODATA)?;
-            let mut all =
-                [named("packages"), named("packages.conda")].into_iter().flatten().flatten();
-            return all.try_for_each(|(name, it)| entry(Some(&below(name)), it, said));
+            has_no_digest(object.iter().filter(|it| !PACKAGES.contains(&&it.0[..])))?;
+            for packages in PACKAGES.iter().filter_map(|it| object.get(*it)) {
+                let packages =
+                    packages.as_object().ok_or("JSON with packages that have no names")?;
+                for (name, it) in packages {
+                    entry(Some(&below(self.title.folder(), name.as_bytes())), it, said)?;
+                }
+            }
+            return Ok(());
         }
         let place = |key: &&'static str| Some((*key, object.get(*key)?.as_array()?));
         match ARRAYS.iter().filter_map(place).collect::<Vec<_>>()[..] {
             [(key, entries)] => {
-                ignored(object, |it| it != key)?;
+                has_no_digest(object.iter().filter(|it| it.0 != key))?;
                 entries.iter().try_for_each(|it| entry(None, it, said))
             }
             [] if NAMES.iter().any(|it| object.contains_key(*it)) => {
                 entry(None, &object.clone().into(), said)
             }
-            _ => Err("JSON of a shape that is not known".into()),
+            _ => Err("JSON without a file's name, and without one array of assets, files, urls or subject".into()),
         }
     }
 }
 
-/// Values that say nothing here, which is sure only if there is no entry in them.
-fn ignored(object: &Map<String, Value>, is: impl Fn(&String) -> bool) -> Result<(), String> {
-    fn holds_entry(value: &Value) -> bool {
+/// Values that are not read may hold no digest.
+fn has_no_digest<'a>(values: impl Iterator<Item = (&'a String, &'a Value)>) -> Result<(), String> {
+    fn is_digest((key, value): (&String, &Value)) -> bool {
+        !OF_OTHERS.contains(&&key[..]) && (tag_of(key).is_some() || holds_digest(value))
+    }
+    fn holds_digest(value: &Value) -> bool {
         match value {
-            Value::Array(values) => values.iter().any(holds_entry),
-            Value::Object(object) => {
-                let has = |keys: &[&str]| keys.iter().any(|it| object.contains_key(*it));
-                has(NAMES) && (has(DIGESTS) || object.keys().any(|it| is_algorithm(it)))
-                    || object.values().any(holds_entry)
+            Value::Array(values) => values.iter().any(holds_digest),
+            Value::Object(object) => object.iter().any(is_digest),
+            Value::String(text) => {
+                let (tag, digits) = digits::tag(text.as_bytes());
+                let digest = digits::decode(digits, Algorithm::tagged(tag));
+                digest.is_some_and(|it| it.len() >= Algorithm::MD5.digest_len())
             }
             _ => false,
         }
     }
-    match object.iter().find(|(key, value)| is(key) && holds_entry(value)) {
+    match { values }.find(|it| is_digest(*it)) {
         Some((key, _)) => {
-            Err(format!("JSON with an entry in {}, where none is read", quoted(key.as_bytes())))
+            Err(format!("JSON with a digest in {}, where none is read", quoted(key.as_bytes())))
         }
         None => Ok(()),
     }
 }
 
-fn is_algorithm(key: &str) -> bool {
-    Algorithm::tagged(key.strip_suffix("sum").unwrap_or(key).as_bytes()).is_some()
+/// The name of the algorithm in the key of a digest, which may be empty. `None` if it is another key.
+fn tag_of(key: &str) -> Option<&str> {
+    let tag = ["sum", "_digest"].iter().find_map(|it| key.strip_suffix(it)).unwrap_or(key);
+    let is_known = Algorithm::tagged(tag.as_bytes()).is_some();
+    is_known.then_some(tag).or_else(|| DIGESTS.contains(&key).then_some(""))
 }
 
 /// An object about a file, which is called so if it does not say it itself.
 fn entry(name: Option<&[u8]>, value: &Value, said: &mut Vec<Said>) -> Result<(), String> {
-    let object = value.as_object().ok_or("JSON with something else than an object about a file")?;
-    ignored(object, |_| true)?;
+    let object = value.as_object().ok_or("JSON with an entry that is not an object")?;
+    has_no_digest(object.iter().filter(|it| tag_of(it.0).is_none()))?;
     let names: Vec<_> = NAMES.iter().filter_map(|it| object.get(*it)?.as_str()).collect();
     let name = match (name, &names[..]) {
         (Some(name), _) => name.to_vec(),
@@ -137,7 +136,7 @@ fn entry(name: Option<&[u8]>, value: &Value, said: &mut Vec<Said>) -> Result<(),
                 .filter(|it| String::from_utf8_lossy(it) == *name)
                 .ok_or("path and path_hex are different names")?,
         },
-        _ => return Err("JSON with an object that does not name one file".into()),
+        _ => return Err("JSON with an entry that names no file, or several".into()),
     };
     let mut sizes = SIZES.iter().filter_map(|it| object.get(*it)).filter(|it| !it.is_null());
     let size = sizes.next().map(|it| it.as_u64().or_else(|| it.as_str()?.parse().ok()));
@@ -149,22 +148,21 @@ fn entry(name: Option<&[u8]>, value: &Value, said: &mut Vec<Said>) -> Result<(),
     let tag = tag.unwrap_or(if object.contains_key("bytes") { "blake3" } else { "" });
     let before = said.len();
     for (key, value) in object {
-        let of_key = key.strip_suffix("sum").unwrap_or(key);
-        match value {
-            _ if Algorithm::tagged(of_key.as_bytes()).is_some() => {
-                said.push(digest_of(&name, of_key, value, size.flatten()));
-            }
-            _ if !DIGESTS.contains(&&key[..]) => {}
-            Value::Object(all) => {
+        let Some(of_key) = tag_of(key) else { continue };
+        match (of_key, value) {
+            ("", Value::Object(all)) => {
                 said.extend(all.iter().map(|(tag, it)| digest_of(&name, tag, it, size.flatten())));
             }
-            Value::Null if object.get("detail").is_some_and(Value::is_string) => {
+            ("", Value::Null) if object.get("detail").is_some_and(Value::is_string) => {
                 let error = quoted(object["detail"].as_str().unwrap_or_default().as_bytes());
                 let cause =
                     format!("no digest, because of an error when the list was made: {error}");
                 said.push(Err(without_digest(&name, cause)));
             }
-            _ => said.push(digest_of(&name, tag, value, size.flatten())),
+            _ => {
+                let tag = if of_key.is_empty() { tag } else { of_key };
+                said.push(digest_of(&name, tag, value, size.flatten()));
+            }
         }
     }
     if said.len() == before {

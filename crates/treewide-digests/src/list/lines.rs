@@ -185,7 +185,7 @@ impl Bare {
 
 impl Reader for Bare {
     fn line(&mut self, line: &[u8], said: &mut Vec<Said>) -> Result<(), String> {
-        let title = self.0.as_ref().ok_or("a second line, where one digest is all of the list")?;
+        let title = self.0.as_ref().ok_or("a second line, but the list is one digest alone")?;
         if !title.is_digest(line.trim_ascii()) {
             return Err(String::new());
         }

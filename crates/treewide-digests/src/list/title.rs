@@ -92,13 +92,9 @@ impl Title {
     pub(crate) fn is_digest(&self, word: &[u8]) -> bool {
         /// Numbers have fewer digits.
         const FEWEST: usize = 16;
-        let (tag, digits) = digits::tag(word);
-        if !tag.is_empty() {
-            return Algorithm::tagged(tag).is_some() && !digits.is_empty();
-        }
-        let is_long = digits.len() >= FEWEST || self.digest_len == Some(digits.len() as u64 / 2);
-        is_long && digits.iter().all(u8::is_ascii_hexdigit)
-            || self.algorithm.is_some_and(|it| digits::base64(digits, it).is_some())
+        let is_long = word.len() >= FEWEST || self.digest_len == Some(word.len() as u64 / 2);
+        is_long && word.iter().all(u8::is_ascii_hexdigit)
+            || self.algorithm.is_some_and(|it| digits::base64(word, it).is_some())
     }
 }
 

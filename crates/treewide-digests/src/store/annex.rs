@@ -28,7 +28,7 @@ pub(super) fn objects(root: PathBuf) -> impl Iterator<Item = Object> {
             _ if inside.split('/').count() < 5 => Said::Folder,
             _ => Said::Other("not a key of git-annex".into()),
         };
-        object(entry, said, |_| false)
+        object(entry, said, &[])
     })
 }
 

@@ -1,6 +1,7 @@
 //! Bags (BagIt, RFC 8493): the files that manifests list, and files that are not listed.
 
 use super::object::{Object, Said, below, object, outside};
+use super::references::References;
 use crate::list::title::{Bag, Title};
 use crate::list::{List, Reading};
 use std::collections::HashSet;
@@ -14,18 +15,15 @@ use treewide_files::{Error, ErrorKind, Item, Source};
 
 pub(super) fn objects(root: &Path) -> Vec<Object> {
     if Bag::at(root).is_none() {
-        let cause = "there is no version of BagIt in it that this program knows";
+        let cause = "names no version of BagIt that is known";
         return vec![Object::Unverified(root.join("bagit.txt"), cause.into())];
     }
-    let (manifests, base) = match (manifests(root), root.canonicalize()) {
-        (Ok(manifests), Ok(base)) => (manifests, base),
-        (Err(error), _) | (_, Err(error)) => {
-            return vec![Object::Unreadable(Error::new(root, ErrorKind::read(error)))];
-        }
+    let manifests = match manifests(root) {
+        Ok(manifests) => manifests,
+        Err(error) => return vec![Object::Unreadable(Error::new(root, ErrorKind::read(error)))],
     };
-    let data = root.join("data").canonicalize();
     // The folder itself may be a link. No file below it may lead out of it.
-    let bases: Vec<_> = [Ok(base), data].into_iter().flatten().collect();
+    let bases = References::of(&[root.to_owned(), root.join("data")]).bases;
     // The manifests of the payload, and what they list. Every one of them must list all of it.
     let (mut objects, mut listed) = (Vec::new(), Vec::new());
     for manifest in manifests {
@@ -54,7 +52,7 @@ pub(super) fn objects(root: &Path) -> Vec<Object> {
         let path = match entry {
             Found::File { path, .. } | Found::Special { path, .. } | Found::Link(path) => path,
             other => {
-                objects.extend(object(other, Said::Passed(""), |_| false));
+                objects.extend(object(other, Said::Passed(""), &[]));
                 continue;
             }
         };
@@ -75,7 +73,7 @@ fn open(manifest: &Path, bases: &[PathBuf]) -> Result<ListedFiles<List>, Object>
         Some(wrong) => Err(wrong),
         None if !manifest.is_file() => Err(unverified("not a regular file")),
         None if Title::of(manifest).algorithm.is_none() => {
-            Err(unverified("its name says no algorithm that is supported"))
+            Err(unverified("the algorithm in its name is not supported"))
         }
         None => match Lines::open(manifest) {
             Ok(lines) => {

@@ -1,5 +1,6 @@
 //! The stores of Hugging Face: names of files from snapshots, shared blobs, and folders with metadata.
 
+use super::UNFINISHED;
 use super::markers::{is_hugging_face_shared, read_small};
 use super::object::{
     LEADS_OUT, NOT_AN_OBJECT, Object, Said, below, is_absent, object, outside, task,
@@ -15,36 +16,6 @@ use std::path::{Path, PathBuf};
 use treewide_files::name::shown;
 use treewide_files::walk::Found;
 use treewide_files::{Error, ErrorKind, Kind};
-
-/// The folders that links of a repository may lead to, without links in their paths.
-pub(super) struct Cache {
-    blobs: Option<PathBuf>,
-    shared: Option<PathBuf>,
-}
-
-impl Cache {
-    /// Of a repository.
-    pub(super) fn of(repository: &Path) -> Self {
-        // Without them, links lead out of the store, and are not followed.
-        let shared = repository.join("../blobs").canonicalize().ok();
-        Self {
-            blobs: repository.join("blobs").canonicalize().ok(),
-            shared: shared.filter(|it| matches!(is_hugging_face_shared(it), Ok(true))),
-        }
-    }
-
-    /// Whether a link in the place of a blob leads to a shared blob of the same cache.
-    pub(super) fn has_shared(&self, link: &Path) -> bool {
-        let shared = self.shared.as_ref();
-        shared.is_some_and(|it| link.canonicalize().is_ok_and(|link| link.starts_with(it)))
-    }
-
-    fn has(&self, link: &Path) -> bool {
-        let blobs = self.blobs.as_ref();
-        blobs.is_some_and(|it| link.canonicalize().is_ok_and(|link| link.starts_with(it)))
-            || self.has_shared(link)
-    }
-}
 
 /// The files of a commit. Only the first version of this form is known.
 #[derive(Deserialize)]
@@ -74,11 +45,11 @@ fn trees(root: &Path, references: &mut References) -> HashMap<String, Listed> {
     for (entry, inside) in below(root, "trees") {
         let commit = inside.strip_prefix("trees/").and_then(|it| it.strip_suffix(".json"));
         let is = commit.ok_or_else(|| Said::Other("not the files of a commit".into()));
-        let Some(path) = references.record(&[], entry, is.map(drop)) else { continue };
-        let Some(tree) = references.json::<Tree>(&path, false, MOST_OF_LIST) else { continue };
+        let Some(path) = references.record(entry, is.map(drop)) else { continue };
+        let Some(tree) = references.json::<Tree>(&path, MOST_OF_LIST) else { continue };
         let (Some(1), Some(of_tree), Some(commit)) = (tree.format_version, tree.files, commit)
         else {
-            references.not_understood(&path, false);
+            references.not_understood(&path);
             continue;
         };
         for (name, file) in of_tree {
@@ -92,8 +63,12 @@ fn trees(root: &Path, references: &mut References) -> HashMap<String, Listed> {
 }
 
 /// What snapshots say of blobs, and what is wrong in them, such as links that lead to nothing.
-pub(super) fn snapshots(root: &Path, cache: &Cache) -> References {
-    let mut references = References::default();
+pub(super) fn snapshots(root: &Path) -> References {
+    // The other repositories of the cache may have the same blob.
+    let shared = root.join("../blobs");
+    let is_shared = matches!(is_hugging_face_shared(&shared), Ok(true));
+    let folders = [Some(root.join("blobs")), Some(shared).filter(|_| is_shared)];
+    let mut references = References::of(&folders.into_iter().flatten().collect::<Vec<_>>());
     let mut listed = trees(root, &mut references);
     let mut commits = HashSet::new();
     let repository =
@@ -102,12 +77,10 @@ pub(super) fn snapshots(root: &Path, cache: &Cache) -> References {
         let of = listed.remove(&inside);
         commits.extend(inside.split('/').nth(1).map(str::to_owned));
         let wrong = match (entry, of) {
-            (Found::Link(path), of) => {
-                snapshot_link(root, cache, &path, of, &mut references, || {
-                    let name = inside.splitn(3, '/').nth(2).unwrap_or(&inside);
-                    format!("{name} of {repository}")
-                })
-            }
+            (Found::Link(path), of) => snapshot_link(root, &path, of, &mut references, || {
+                let name = inside.splitn(3, '/').nth(2).unwrap_or(&inside);
+                format!("{name} of {repository}")
+            }),
             // Where there are no links, files are copies of blobs.
             (Found::File { path, identity, .. }, Some(Listed { blobs, size }))
                 if !blobs.is_empty() =>
@@ -119,21 +92,20 @@ pub(super) fn snapshots(root: &Path, cache: &Cache) -> References {
             }
             (other, _) => {
                 let why = "not a link to a blob, so that its digest is not known";
-                object(other, Said::Other(why.into()), |_| false)
+                object(other, Said::Other(why.into()), &[])
             }
         };
         references.wrong.extend(wrong);
     }
     let is_of = |it: &String| it.split('/').nth(1).is_some_and(|it| commits.contains(it));
     let absent = listed.keys().filter(|it| is_of(it));
-    references.wrong.extend(absent.map(|_| Object::Passed("file that was not downloaded")));
+    references.wrong.extend(absent.map(|_| Object::Passed("files that were not downloaded")));
     references
 }
 
 /// What is wrong with a link in a snapshot.
 fn snapshot_link(
     root: &Path,
-    cache: &Cache,
     path: &Path,
     listed: Option<Listed>,
     references: &mut References,
@@ -149,7 +121,7 @@ fn snapshot_link(
             Some(Object::Missing(path.to_owned(), cause))
         }
         Err(error) => Some(Object::Unreadable(Error::new(path, ErrorKind::open(error)))),
-        Ok(of) if of.is_file() && cache.has(path) => {
+        Ok(of) if of.is_file() && outside(&references.bases, path).is_none() => {
             // A program that ended early has left the link.
             let place = path.canonicalize().unwrap_or_default();
             if place.extension().is_some_and(|it| it == "incomplete" || it == "tmp") {
@@ -163,7 +135,7 @@ fn snapshot_link(
             } else if blobs.is_some_and(|it| !it.iter().any(|it| blob.eq_ignore_ascii_case(it))) {
                 return Some(Object::Wrong(
                     path.to_owned(),
-                    "is the content of another file".into(),
+                    "leads to the content of another file".into(),
                 ));
             }
             references.know(object, (Some(remark()), listed.and_then(|it| it.size)), path);
@@ -189,23 +161,24 @@ fn etag(etag: &str) -> Option<Expected> {
 /// The files of a folder whose digests are in `.cache/huggingface/download`.
 pub(super) fn folder(root: PathBuf) -> impl Iterator<Item = Object> {
     const METADATA: &str = ".cache/huggingface/download";
-    let (download, base) = (root.join(METADATA), root.canonicalize());
+    let (download, bases) =
+        (root.join(METADATA), References::of(std::slice::from_ref(&root)).bases);
     below(&root, METADATA).filter_map(move |(entry, inside)| {
         let path = match &entry {
             Found::File { path, .. } | Found::Special { path, .. } => path,
             Found::Link(path) | Found::Directory(path) => path,
-            _ => return object(entry, Said::Other(NOT_AN_OBJECT.into()), |_| false),
+            _ => return object(entry, Said::Other(NOT_AN_OBJECT.into()), &[]),
         };
         let is_metadata = path.extension().is_some_and(|it| it == "metadata");
         let name = path.strip_prefix(&download).ok().filter(|_| is_metadata);
         let Some(file) = name.map(|it| root.join(it.with_extension(""))) else {
             let said = match inside.rsplit('.').next() {
-                Some("incomplete") => Said::Passed("unfinished download"),
+                Some("incomplete") => Said::Passed(UNFINISHED),
                 Some("lock") => Said::Passed(""),
                 _ if matches!(entry, Found::Link(_)) => Said::Folder,
                 _ => Said::Other("not metadata of a download".into()),
             };
-            return object(entry, said, |_| false);
+            return object(entry, said, &[]);
         };
         match entry {
             Found::File { .. } => {}
@@ -223,14 +196,7 @@ pub(super) fn folder(root: PathBuf) -> impl Iterator<Item = Object> {
         let Some(about) = metadata.lines().nth(1).and_then(etag) else {
             return Some(Object::Unverified(file, "no digest in its metadata".into()));
         };
-        let base = match &base {
-            Ok(base) => std::slice::from_ref(base),
-            Err(error) => {
-                let error = ErrorKind::open(error.kind().into());
-                return Some(Object::Unreadable(Error::new(&root, error)));
-            }
-        };
-        match outside(base, &file) {
+        match outside(&bases, &file) {
             Some(Object::Missing(file, _)) => {
                 return Some(Object::Missing(file, "it was downloaded, and is not there".into()));
             }

@@ -143,7 +143,7 @@ pub(super) fn is_hugging_face_folder(dir: &Path) -> Seen {
 pub(super) fn is_ollama(dir: &Path) -> Seen {
     let is_blob = |name: &str| {
         let (kind, digits) = name.split_at_checked(7).unwrap_or_default();
-        Ok(matches!(&*kind.to_ascii_lowercase(), "sha256-" | "sha256:") && is_hex(digits, 64))
+        Ok(matches!(kind, "sha256-" | "sha256:") && is_hex(digits, 64))
     };
     // Without any blob, manifests say what is missing.
     Ok((has_dir(dir, "manifests")? || has_dir(dir, "manifests-v2")?)

@@ -10,9 +10,10 @@ use treewide_files::{Error, ErrorKind, Kind, Task};
 
 pub(super) const NOT_AN_OBJECT: &str = "not the name of an object";
 pub(super) const LEADS_OUT: &str = "leads out of the store";
+const LINK_TO_DIRECTORY: &str = "a link to a directory, which is not followed";
 const NOT_A_FOLDER: &str = "not a folder of objects";
-pub(super) const DANGLES: &str = "it is a link, and nothing is there";
-pub(super) const TEMPORARY: &str = "temporary file";
+pub(super) const DANGLES: &str = "a link to nothing";
+pub(super) const TEMPORARY: &str = "temporary files";
 
 /// Something in the place of objects.
 #[derive(Debug)]
@@ -59,11 +60,6 @@ impl Said {
     }
 }
 
-/// Whether a link leads to something in the same store, whose path is without links.
-pub(super) fn stays_in(base: Option<&Path>, link: &Path) -> bool {
-    base.is_some_and(|base| link.canonicalize().is_ok_and(|it| it.starts_with(base)))
-}
-
 /// The task of an object.
 pub(super) fn task(path: PathBuf, kind: Kind, about: Expected) -> Object {
     let has_blake3 = about.candidates().contains(&Algorithm::BLAKE3);
@@ -71,17 +67,17 @@ pub(super) fn task(path: PathBuf, kind: Kind, about: Expected) -> Object {
     Object::File(Box::new(Task { path, kind, extent, about }))
 }
 
-/// The file in the place of an object or a record, or the thing that is there instead. A link is followed where `may_follow` says so.
-pub(super) fn file(
-    found: Found,
-    may_follow: impl Fn(&Path) -> bool,
-) -> Result<(PathBuf, Kind), Object> {
+/// The file in the place of an object or a record, or the thing that is there instead. A link is followed if it stays in one of the folders.
+pub(super) fn file(found: Found, bases: &[PathBuf]) -> Result<(PathBuf, Kind), Object> {
     Err(match found {
         Found::File { path, identity, .. } => return Ok((path, Kind::Found(identity))),
         Found::Directory(path) => Object::Wrong(path, "a directory, not a file".into()),
         Found::Special { path, kind } => Object::Wrong(path, format!("{kind}, not a file")),
         Found::Link(path) => match path.metadata() {
-            Ok(of) if of.is_file() && may_follow(&path) => return Ok((path, Kind::Regular)),
+            Ok(of) if of.is_dir() => Object::Wrong(path, LINK_TO_DIRECTORY.into()),
+            Ok(of) if of.is_file() && outside(bases, &path).is_none() => {
+                return Ok((path, Kind::Regular));
+            }
             Ok(_) => Object::Wrong(path, LEADS_OUT.into()),
             Err(error) if is_absent(&error) => Object::Missing(path, DANGLES.into()),
             Err(error) => Object::Unreadable(Error::new(path, ErrorKind::open(error))),
@@ -93,23 +89,19 @@ pub(super) fn file(
 }
 
 /// What an entry of a walk is. `None` for a directory, whose entries come next.
-pub(super) fn object(
-    found: Found,
-    said: Said,
-    may_follow: impl Fn(&Path) -> bool,
-) -> Option<Object> {
+pub(super) fn object(found: Found, said: Said, bases: &[PathBuf]) -> Option<Object> {
     Some(match (found, said) {
-        (found @ (Found::Failed(_) | Found::Temporary(_)), _) => file(found, may_follow).err()?,
-        (found, Said::Object(about)) => match file(found, may_follow) {
+        (found @ (Found::Failed(_) | Found::Temporary(_)), _) => file(found, bases).err()?,
+        (found, Said::Object(about)) => match file(found, bases) {
             Ok((path, kind)) => task(path, kind, *about),
             Err(wrong) => wrong,
         },
         (Found::Directory(_), _) => return None,
         (_, Said::Passed(what)) => Object::Passed(what),
         // In the place of a folder.
-        (found @ Found::Link(_), Said::Folder) => file(found, |_| false).err()?,
+        (found @ Found::Link(_), Said::Folder) => file(found, &[]).err()?,
         (other, Said::Folder) => Object::Wrong(path_of(&other), NOT_A_FOLDER.into()),
-        (Found::Link(path), _) if path.is_dir() => Object::Wrong(path, LEADS_OUT.into()),
+        (Found::Link(path), _) if path.is_dir() => Object::Wrong(path, LINK_TO_DIRECTORY.into()),
         (Found::Link(path), _) => Object::Unknown(path, "a link".into()),
         (Found::Special { path, kind }, _) => Object::Unknown(path, kind.into()),
         (found, Said::Without(why)) => Object::Skipped(path_of(&found), why),

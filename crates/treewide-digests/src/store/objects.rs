@@ -1,13 +1,12 @@
 //! The objects of a store, found by a walk of the places where they are.
 
-use super::object::{NOT_AN_OBJECT, Object, Said, below, object, stays_in};
+use super::object::{NOT_AN_OBJECT, Object, Said, below, object};
 use super::pattern;
-use super::references::References;
 use super::{Layout, Store, annex, bag, hugging_face};
 use crate::algorithm::Algorithm;
 use crate::expected::Shown;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The objects of a store, in the order of their paths.
@@ -31,25 +30,15 @@ impl Store {
     /// Its objects. Nothing is read of them before the caller does.
     pub fn objects(&self) -> Objects {
         let root = self.root.clone();
-        let with = |mut references: References, objects: Box<dyn Iterator<Item = Object>>| {
-            let wrong = std::mem::take(&mut references.wrong);
-            let objects = objects.filter_map(move |it| references.remark(it));
-            Box::new(wrong.into_iter().chain(objects))
-        };
         Objects(match &self.kind.layout {
-            Layout::Names { objects, passed, references } => {
-                let references = references.map_or_else(References::default, |of| of(&root));
-                let base = root.canonicalize().ok();
-                let stays = move |link: &Path| stays_in(base.as_deref(), link);
-                with(references, Box::new(named(root, objects, passed, stays)))
-            }
-            Layout::HuggingFace { objects, passed } => {
-                let (cache, base) = (hugging_face::Cache::of(&root), root.canonicalize().ok());
-                let references = hugging_face::snapshots(&root, &cache);
-                let objects = named(root, objects, passed, move |link| {
-                    cache.has_shared(link) || stays_in(base.as_deref(), link)
-                });
-                with(references, Box::new(objects))
+            Layout::Names { objects, passed, references, .. } => {
+                let mut references = references(&root);
+                let mut objects = named(root, objects, passed, references.bases.clone());
+                let wrong = std::mem::take(&mut references.wrong).into_iter();
+                Box::new(wrong.chain(std::iter::from_fn(move || {
+                    let object = objects.find_map(|it| references.remark(it));
+                    object.or_else(|| references.next_doubt())
+                })))
             }
             Layout::HuggingFaceFolder => Box::new(hugging_face::folder(root)),
             Layout::Annex => Box::new(annex::objects(root)),
@@ -57,15 +46,14 @@ impl Store {
         })
     }
 
-    /// The folders in it that hold its objects and nothing else.
+    /// The folders in it that hold its objects and records, and nothing else.
     pub(super) fn own_places(&self) -> impl Iterator<Item = &'static str> {
-        let (tops, more) = match &self.kind.layout {
-            Layout::Names { objects, .. } => (tops(objects), None),
-            Layout::HuggingFace { objects, .. } => (tops(objects), Some("snapshots")),
-            Layout::Annex => (Vec::new(), Some("objects")),
-            Layout::HuggingFaceFolder | Layout::Bag => (Vec::new(), None),
+        let (tops, records) = match &self.kind.layout {
+            Layout::Names { objects, records, .. } => (tops(objects), *records),
+            Layout::Annex => (vec!["objects"], &[][..]),
+            Layout::HuggingFaceFolder | Layout::Bag => (Vec::new(), &[][..]),
         };
-        tops.into_iter().filter(|it| !it.is_empty()).chain(more)
+        tops.into_iter().filter(|it| !it.is_empty()).chain(records.iter().copied())
     }
 
     /// The folders of its layout that are links, which are followed, and where they lead.
@@ -84,12 +72,12 @@ fn tops(objects: Rows) -> Vec<&'static str> {
     pattern::tops(objects.iter().map(|(_, pattern)| *pattern))
 }
 
-/// Objects that are recognised by their paths. `may_follow` says whether a link in the place of one may be followed.
+/// Objects that are recognised by their paths. A link in the place of one is followed if it stays in these folders.
 fn named(
     root: PathBuf,
     objects: Rows,
     passed: &'static [(&'static str, &'static str)],
-    may_follow: impl Fn(&Path) -> bool + 'static,
+    bases: Vec<PathBuf>,
 ) -> impl Iterator<Item = Object> {
     let shown = Arc::<Shown>::default();
     let found = tops(objects).into_iter().flat_map(move |top| below(&root, top));
@@ -114,6 +102,6 @@ fn named(
                 None => Said::Other(NOT_AN_OBJECT.into()),
             },
         };
-        object(entry, said, &may_follow)
+        object(entry, said, &bases)
     })
 }

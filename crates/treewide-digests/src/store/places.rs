@@ -5,13 +5,12 @@ use super::object::is_absent;
 use super::{KINDS, Kind, Store};
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use treewide_files::walk::{Found, Walk};
 use treewide_files::{Error, ErrorKind};
 
 /// Places of stores in the directories that users know: a git repository, the folder of a program.
 const BELOW: &[&str] = &[
-    "",
     ".git/lfs",
     ".git/annex",
     "lfs",
@@ -35,7 +34,7 @@ pub enum Place {
     Store(Store),
     /// A place that may be a store or hold one, and cannot be looked at.
     Hidden(Error),
-    /// Links to directories that are not stores, and may hold some. They were not followed.
+    /// Links out of the directory, or in usual places of stores. They lead to no store, but may lead to a directory that holds some.
     Links(Vec<PathBuf>),
 }
 
@@ -63,18 +62,21 @@ impl Search {
         }
     }
 
-    /// Looks at links to directories out of `dir`; in it, the walk has been there.
-    fn follow(&mut self, dir: &Path, links: Vec<PathBuf>) {
-        let (base, mut others) = (dir.canonicalize(), Vec::new());
-        for link in links {
-            let is_inside = || Some(link.canonicalize().ok()?.starts_with(base.as_ref().ok()?));
+    fn is_own(&self, place: &Path) -> bool {
+        let has = |it: &Store| it.own_places().any(|own| it.root.join(own) == place);
+        self.found.iter().any(|it| matches!(it, Place::Store(it) if has(it)))
+    }
+
+    /// Looks at places, and takes note of links to other things than stores.
+    fn look(&mut self, places: Vec<PathBuf>) {
+        let mut links = Vec::new();
+        for place in places {
             let known = self.found.len();
-            if is_inside() != Some(true) {
-                self.add(&link);
-                others.extend((self.found.len() == known).then_some(link));
-            }
+            self.add(&place);
+            let is_new = self.found.len() > known || self.is_own(&place);
+            links.extend((place.is_symlink() && !is_new).then_some(place));
         }
-        self.found.extend((!others.is_empty()).then_some(Place::Links(others)));
+        self.found.extend((!links.is_empty()).then_some(Place::Links(links)));
     }
 
     /// Takes note of a place that cannot be looked at, unless it is in one that was said just before.
@@ -105,7 +107,7 @@ pub fn find(dir: &Path, kind: Option<&'static Kind>, everywhere: bool) -> Vec<Pl
             known = search.found.len();
             let path = match &found {
                 Found::Directory(path) => path,
-                Found::Link(path) if path.is_dir() => path,
+                Found::Link(path) if !path.is_file() => path,
                 Found::Failed(error) => error.path(),
                 _ => continue,
             };
@@ -122,9 +124,13 @@ pub fn find(dir: &Path, kind: Option<&'static Kind>, everywhere: bool) -> Vec<Pl
                 _ => search.add(path),
             }
         }
-        search.follow(dir, links);
+        // Where the others lead, the walk has been.
+        let base = dir.canonicalize().unwrap_or_default();
+        links.retain(|it| target(it).is_none_or(|it| !it.starts_with(&base)));
+        search.look(links);
         return search.found;
     }
+    search.add(dir);
     let git = git_folder(dir).unwrap_or_else(|error| {
         search.fail(error);
         None
@@ -133,7 +139,6 @@ pub fn find(dir: &Path, kind: Option<&'static Kind>, everywhere: bool) -> Vec<Pl
         .iter()
         .map(|it| match (it.strip_prefix(".git/"), &git) {
             (Some(rest), Some(git)) => git.join(rest),
-            _ if it.is_empty() => dir.to_owned(),
             _ => dir.join(it),
         })
         .collect();
@@ -149,8 +154,20 @@ pub fn find(dir: &Path, kind: Option<&'static Kind>, everywhere: bool) -> Vec<Pl
         }
         places.extend(repositories);
     }
-    places.iter().for_each(|it| search.add(it));
+    search.look(places);
     search.found
+}
+
+/// Where a link leads; if nothing is there, by its text.
+fn target(link: &Path) -> Option<PathBuf> {
+    let mut place = link.parent()?.canonicalize().ok()?;
+    for part in link.read_link().ok()?.components() {
+        match part {
+            Component::ParentDir => drop(place.pop()),
+            part => place.push(part),
+        }
+    }
+    Some(link.canonicalize().unwrap_or(place))
 }
 
 /// The entries of a directory that may be repositories of Hugging Face.

@@ -3,21 +3,18 @@
 use super::markers::read_limited;
 use super::object::{Object, Said, below, file, is_absent, object, outside};
 use super::pattern;
+use crate::expected::Doubt;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use treewide_files::name::shown;
+use treewide_files::name::{shown, shown_text};
 use treewide_files::walk::Found;
 
 /// A manifest of more bytes is not read. Programs for containers have the same limit.
 const MOST_OF_MANIFEST: u64 = 4 << 20;
 /// A list of the files of a folder may have an entry for each of some million files.
 pub(super) const MOST_OF_LIST: u64 = 256 << 20;
-
-/// Of these it is not known which objects they name.
-pub(crate) const UNKNOWN_TYPE: &str = "object of a type that is not known";
-pub(crate) const SCHEMA_1: &str = "manifest of Docker's schema 1";
 
 /// What descriptors call a manifest or an index. Other blobs may be of any length, and are not JSON.
 const MANIFESTS: &[&str] = &[
@@ -66,14 +63,33 @@ struct FileOfDvc {
 /// What is known of objects, by their paths, and what is wrong.
 #[derive(Default)]
 pub(super) struct References {
+    /// The folders that links in the store may lead to, without links in their paths.
+    pub(super) bases: Vec<PathBuf>,
     known: HashMap<PathBuf, (Option<String>, Option<u64>)>,
     missing: HashSet<PathBuf>,
-    /// Objects that name others which were not looked for, and why.
-    doubts: HashMap<PathBuf, String>,
+    /// Records that may name objects which were not looked for. Some are objects themselves.
+    doubts: BTreeMap<PathBuf, Doubt>,
     pub(super) wrong: Vec<Object>,
 }
 
 impl References {
+    /// Of a store in which objects are only in these folders.
+    pub(super) fn of(folders: &[PathBuf]) -> Self {
+        // What is not there holds nothing.
+        let bases = folders.iter().filter_map(|it| it.canonicalize().ok()).collect();
+        Self { bases, ..Self::default() }
+    }
+
+    pub(super) fn new(root: &Path) -> Self {
+        Self::of(&[root.to_owned(), root.join("blobs")])
+    }
+
+    /// What is to be said of records when nothing more is known of objects.
+    pub(super) fn next_doubt(&mut self) -> Option<Object> {
+        let (path, Doubt { cause, is_usual }) = self.doubts.pop_first()?;
+        Some(if is_usual { Object::Skipped(path, cause) } else { Object::Unknown(path, cause) })
+    }
+
     /// `by` names an object, which must be there.
     fn require(&mut self, path: PathBuf, about: (Option<String>, Option<u64>), by: &Path) {
         if !path.symlink_metadata().is_err_and(|error| is_absent(&error)) {
@@ -126,126 +142,99 @@ impl References {
     }
 
     /// The file of a record, where one is. What else is there is said.
-    pub(super) fn record(
-        &mut self,
-        bases: &[PathBuf],
-        found: Found,
-        is: Result<(), Said>,
-    ) -> Option<PathBuf> {
+    pub(super) fn record(&mut self, found: Found, is: Result<(), Said>) -> Option<PathBuf> {
         let wrong = match is {
-            Ok(()) => match file(found, |link| outside(bases, link).is_none()) {
+            Ok(()) => match file(found, &self.bases) {
                 Ok((path, _)) => return Some(path),
                 Err(wrong) => Some(wrong),
             },
-            Err(said) => object(found, said, |_| false),
+            Err(said) => object(found, said, &[]),
         };
         self.wrong.extend(wrong);
         None
     }
 
-    /// A record of at most this many bytes. `is_object` says that its digest is verified, so that a damage is said there.
-    fn text(&mut self, path: &Path, is_object: bool, most: u64) -> Option<Vec<u8>> {
-        match read_limited(path, most) {
+    /// A record of at most this many bytes.
+    fn text(&mut self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        let why = match read_limited(path, most) {
             Ok(Some(text)) => return Some(text),
-            Ok(None) => {
-                let why = format!("it is longer than {} MiB", most >> 20);
-                self.not_followed(path, is_object, &why);
-            }
-            // Where it is verified, it is an error.
-            Err(error) if is_object => {
-                let (_, cause) = error.into_parts();
-                self.not_followed(path, true, &cause.to_string());
-            }
-            Err(error) => self.wrong.push(Object::Unreadable(error)),
-        }
+            Ok(None) => format!("it is longer than {} MiB", most >> 20),
+            Err(error) => error.into_parts().1.to_string(),
+        };
+        self.not_followed(path, false, &why);
         None
     }
 
     /// A document of JSON.
-    pub(super) fn json<T: DeserializeOwned>(
-        &mut self,
-        path: &Path,
-        is_object: bool,
-        most: u64,
-    ) -> Option<T> {
-        let json = serde_json::from_slice(&self.text(path, is_object, most)?);
+    pub(super) fn json<T: DeserializeOwned>(&mut self, path: &Path, most: u64) -> Option<T> {
+        let json = serde_json::from_slice(&self.text(path, most)?);
         if json.is_err() {
-            self.not_understood(path, is_object);
+            self.not_understood(path);
         }
         json.ok()
     }
 
-    pub(super) fn not_understood(&mut self, path: &Path, is_object: bool) {
-        self.not_followed(path, is_object, "it cannot be understood");
+    pub(super) fn not_understood(&mut self, path: &Path) {
+        self.not_followed(path, false, "it cannot be understood");
     }
 
-    /// A record names something that is not looked for.
-    fn not_followed(&mut self, path: &Path, is_object: bool, why: &str) {
-        let why = format!("names objects that were not looked for, because {why}");
-        match is_object {
-            true => drop(self.doubts.insert(path.to_owned(), why)),
-            false => self.wrong.push(Object::Unknown(path.to_owned(), why)),
-        }
+    fn not_followed(&mut self, path: &Path, is_usual: bool, why: &str) {
+        let cause = format!("may name objects that were not looked for: {why}");
+        self.doubts.insert(path.to_owned(), Doubt { cause, is_usual });
     }
 
     /// Follows a manifest or index of containers, and the manifests that it names. `place` is where the blob with a digest is, and a
     /// manifest.
     fn manifest(
         &mut self,
-        root: &Path,
-        (path, is_object): (&Path, bool),
+        path: &Path,
         remark: Option<&str>,
         place: &dyn Fn(&str, bool) -> Option<PathBuf>,
     ) {
-        let bases = bases(root);
-        let (mut seen, mut next) = (HashSet::new(), vec![(path.to_owned(), is_object)]);
-        while let Some((path, is_object)) = next.pop() {
+        let (mut seen, mut next) = (HashSet::new(), vec![path.to_owned()]);
+        while let Some(path) = next.pop() {
             if !seen.insert(path.clone()) {
                 continue;
             }
-            let manifest = self.json::<Manifest>(&path, is_object, MOST_OF_MANIFEST);
+            let manifest = self.json::<Manifest>(&path, MOST_OF_MANIFEST);
             let Some(manifest) = manifest else { continue };
             if manifest.fs_layers.is_some() {
-                self.wrong.push(Object::Passed(SCHEMA_1));
+                self.not_followed(&path, true, "it is one of Docker's schema 1");
                 continue;
             }
             let Some(descriptors) = descriptors(manifest) else {
-                self.not_understood(&path, is_object);
+                self.not_understood(&path);
                 continue;
             };
             let mut is_understood = true;
             for (descriptor, kind) in descriptors {
                 let is_manifest = kind == Is::Manifest;
-                // A layer with addresses is elsewhere, and seldom stored.
-                if descriptor.urls.is_some_and(|it| !it.is_empty()) {
-                    continue;
-                }
                 let Some(blob) = place(&descriptor.digest, is_manifest) else {
                     is_understood = false;
                     continue;
                 };
+                // A layer with addresses is elsewhere, and seldom stored.
+                if descriptor.urls.is_some_and(|it| !it.is_empty()) && !is_there(&blob) {
+                    self.wrong.push(Object::Passed("layers that are kept elsewhere"));
+                    continue;
+                }
                 if kind == Is::Unknown {
-                    self.wrong.push(Object::Passed(UNKNOWN_TYPE));
+                    let of_type = shown_text(descriptor.media_type.as_deref().unwrap_or_default());
+                    let why = format!("its type is not known: {of_type}");
+                    self.not_followed(&blob, true, &why);
                 }
                 let about = (remark.map(str::to_owned), descriptor.size);
                 self.require(blob.clone(), about, &path);
-                // A link is said where it is to be verified, and is not followed.
-                let is_file = || blob.symlink_metadata().is_ok_and(|it| it.is_file());
-                if is_manifest && is_file() && outside(&bases, &blob).is_none() {
-                    next.push((blob, true));
+                // What leads out is said where it is to be verified.
+                if is_manifest && blob.is_file() && outside(&self.bases, &blob).is_none() {
+                    next.push(blob);
                 }
             }
             if !is_understood {
-                self.not_understood(&path, is_object);
+                self.not_understood(&path);
             }
         }
     }
-}
-
-/// The folders where the objects of a store may be, without links in their paths.
-fn bases(root: &Path) -> Vec<PathBuf> {
-    // What is not there holds nothing.
-    [root.to_owned(), root.join("blobs")].iter().filter_map(|it| it.canonicalize().ok()).collect()
 }
 
 /// What an object is that a manifest or index names.
@@ -278,26 +267,19 @@ fn descriptors(manifest: Manifest) -> Option<Vec<(Descriptor, Is)>> {
     Some(manifests.chain(others.map(|it| (it, Is::Other))).collect())
 }
 
-/// The parts of a digest such as `sha256:HEX`.
-fn digest(text: &str) -> Option<(&str, &str)> {
+/// The parts of a digest such as `sha256:HEX`, in lower case, as names of objects are.
+fn digest(text: &str) -> Option<(&str, String)> {
     let (algorithm, digits) = text.split_once(':')?;
     let len = match algorithm {
         "sha256" => 64,
         "sha512" => 128,
         _ => return None,
     };
-    is_hex(digits, len).then_some((algorithm, digits))
+    is_hex(digits, len).then(|| (algorithm, digits.to_ascii_lowercase()))
 }
 
 fn is_hex(digits: &str, len: usize) -> bool {
     digits.len() == len && digits.bytes().all(|it| it.is_ascii_hexdigit())
-}
-
-/// The path of an object by its digits. A name may be in capitals, and is if nothing else is there.
-fn by_digits(digits: &str, path: impl Fn(&str) -> PathBuf) -> PathBuf {
-    let usual = path(&digits.to_ascii_lowercase());
-    let capitals = || Some(path(&digits.to_ascii_uppercase())).filter(|it| is_there(it));
-    if is_there(&usual) { usual } else { capitals().unwrap_or(usual) }
 }
 
 fn is_there(path: &Path) -> bool {
@@ -306,37 +288,35 @@ fn is_there(path: &Path) -> bool {
 
 /// Of an OCI layout: `index.json`.
 pub(super) fn of_oci(root: &Path) -> References {
-    let mut references = References::default();
-    references.manifest(root, (&root.join("index.json"), false), None, &|text, _| {
+    let mut references = References::new(root);
+    references.manifest(&root.join("index.json"), None, &|text, _| {
         let (algorithm, digits) = digest(text)?;
-        Some(by_digits(digits, |it| root.join("blobs").join(algorithm).join(it)))
+        Some(root.join("blobs").join(algorithm).join(digits))
     });
     references
 }
 
 /// Of a folder of skopeo: `manifest.json`. If that is a list, the manifests that it names have names of their own.
 pub(super) fn of_skopeo(root: &Path) -> References {
-    let mut references = References::default();
+    let mut references = References::new(root);
     let place = |text: &str, is_manifest| {
         let (_, digits) = digest(text)?;
         let end = if is_manifest { ".manifest.json" } else { "" };
-        Some(by_digits(digits, |it| root.join(format!("{it}{end}"))))
+        Some(root.join(digits + end))
     };
-    references.manifest(root, (&root.join("manifest.json"), false), None, &place);
+    references.manifest(&root.join("manifest.json"), None, &place);
     references
 }
 
 /// Of Ollama: `manifests/HOST/NAMESPACE/MODEL/TAG`, and in `manifests-v2` links to blobs.
 pub(super) fn of_ollama(root: &Path) -> References {
-    let mut references = References::default();
+    let mut references = References::new(root);
     let place = |text: &str, _| {
         let (_, digits) = digest(text).filter(|(algorithm, _)| *algorithm == "sha256")?;
-        let name = |mark| by_digits(digits, |it| root.join("blobs").join(format!("{mark}{it}")));
-        let mut names = ["sha256-", "sha256:", "SHA256-", "SHA256:"].into_iter().map(name);
-        let usual = names.next()?;
-        Some(if is_there(&usual) { usual } else { names.find(|it| is_there(it)).unwrap_or(usual) })
+        let [usual, other] =
+            ["-", ":"].map(|it| root.join("blobs").join(format!("sha256{it}{digits}")));
+        Some(if is_there(&other) { other } else { usual })
     };
-    let bases = bases(root);
     for top in ["manifests", "manifests-v2"] {
         for (entry, inside) in below(root, top) {
             let mut parts = inside.rsplit('/');
@@ -345,9 +325,11 @@ pub(super) fn of_ollama(root: &Path) -> References {
                 true => Ok(()),
                 false => Err(Said::Other("not the name of a manifest".into())),
             };
-            if let Some(path) = references.record(&bases, entry, is) {
-                let manifest = (&*path, path.is_symlink());
-                references.manifest(root, manifest, Some(&format!("{model}:{tag}")), &place);
+            if let Some(path) = references.record(entry, is) {
+                // What a link names is an object.
+                let blob = |it: PathBuf| Some(root.join("blobs").join(it.file_name()?));
+                let path = path.read_link().ok().and_then(blob).unwrap_or(path);
+                references.manifest(&path, Some(&format!("{model}:{tag}")), &place);
             }
         }
     }
@@ -356,21 +338,22 @@ pub(super) fn of_ollama(root: &Path) -> References {
 
 /// Of DVC: `2x/<30>.dir`, which lists the files of a folder.
 pub(super) fn of_dvc(root: &Path) -> References {
-    let mut references = References::default();
+    let mut references = References::new(root);
     for (entry, inside) in below(root, "") {
         // The others are said where objects are looked for.
         let Found::File { path, .. } = entry else { continue };
         if pattern::digest("+2/+30.dir", &inside).is_none() {
             continue;
         }
-        let files = references.json::<Vec<FileOfDvc>>(&path, true, MOST_OF_LIST);
+        let files = references.json::<Vec<FileOfDvc>>(&path, MOST_OF_LIST);
         let (files, others): (Vec<_>, Vec<_>) =
             files.into_iter().flatten().partition(|it| is_hex(&it.md5, 32));
         if !others.is_empty() {
-            references.not_understood(&path, true);
+            references.not_understood(&path);
         }
         for FileOfDvc { md5, relpath } in files {
-            let object = by_digits(&md5, |it| root.join(&it[..2]).join(&it[2..]));
+            let md5 = md5.to_ascii_lowercase();
+            let object = root.join(&md5[..2]).join(&md5[2..]);
             references.require(object, (Some(relpath), None), &path);
         }
     }
@@ -379,12 +362,11 @@ pub(super) fn of_dvc(root: &Path) -> References {
 
 /// Of a registry: `repositories/NAME/_manifests/**/link`, which names a manifest. Links in `_layers` stay when a blob is removed.
 pub(super) fn of_registry(root: &Path) -> References {
-    let (mut references, mut seen) = (References::default(), HashSet::new());
-    let bases = bases(root);
+    let (mut references, mut seen) = (References::new(root), HashSet::new());
     let place = |text: &str, _| {
         let (algorithm, digits) = digest(text)?;
-        let folder = root.join("blobs").join(algorithm);
-        Some(by_digits(digits, |it| folder.join(&it[..2]).join(it).join("data")))
+        let folder = root.join("blobs").join(algorithm).join(&digits[..2]);
+        Some(folder.join(digits).join("data"))
     };
     for (entry, inside) in below(root, "repositories") {
         let of = inside
@@ -397,20 +379,19 @@ pub(super) fn of_registry(root: &Path) -> References {
             _ if matches!(entry, Found::Link(_)) => Err(Said::Folder),
             _ => Err(Said::Other("not a record of a repository".into())),
         };
-        let Some(path) = references.record(&[], entry, is) else { continue };
-        let Some(text) = references.text(&path, false, MOST_OF_MANIFEST) else { continue };
+        let Some(path) = references.record(entry, is) else { continue };
+        let Some(text) = references.text(&path, MOST_OF_MANIFEST) else { continue };
         let text = String::from_utf8_lossy(&text);
         let Some(manifest) = place(text.trim_end(), true) else {
-            references.not_understood(&path, false);
+            references.not_understood(&path);
             continue;
         };
         if seen.insert(manifest.clone()) {
             let repository = of.and_then(|(it, _)| it.strip_prefix("repositories/"));
             let repository = repository.map(str::to_owned);
             references.require(manifest.clone(), (repository.clone(), None), &path);
-            if manifest.is_file() && outside(&bases, &manifest).is_none() {
-                let remark = repository.as_deref();
-                references.manifest(root, (&manifest, true), remark, &place);
+            if manifest.is_file() && outside(&references.bases, &manifest).is_none() {
+                references.manifest(&manifest, repository.as_deref(), &place);
             }
         }
     }

@@ -32,13 +32,11 @@ pub struct Entry {
 impl Entry {
     /// The path of the file.
     ///
-    /// This asks the file system only where the line can be read in two ways, and about names that end in
-    /// blanks.
+    /// This asks the file system only where the line can be read in two ways.
     ///
     /// # Errors
     /// If the name is not, or could be more than, one path: see [`name::to_path`]. If one of
-    /// [`others`](Self::others) exists. If there is such a file only without the blanks at the end of the name, or
-    /// without blanks or a `*` before it.
+    /// [`others`](Self::others) exists.
     pub fn find(&self) -> Result<PathBuf, &'static str> {
         self.find_in(Path::new(""))
     }
@@ -57,24 +55,7 @@ impl Entry {
                 .is_ok_and(|path| fs::symlink_metadata(folder.join(path)).is_ok())
         };
         if self.others.iter().any(|other| exists(other)) {
-            return Err("the line can be read in two ways, and more than one of the files exists");
-        }
-        if self.name_is == NameIs::Loose
-            && let Some(shorter) = name::without_trailing_blanks(&self.name)
-            && is_missing(&path)
-            && exists(shorter)
-        {
-            return Err("there is such a file only without the blanks at the end of the name");
-        }
-        let begins_oddly = matches!(self.name.first(), Some(b' ' | b'\t' | b'*'));
-        if self.name_is != NameIs::Exact && begins_oddly && is_missing(&path) {
-            let apart = self.name.trim_ascii();
-            let bare = apart.strip_prefix(b"*").unwrap_or(apart);
-            if [apart, bare].into_iter().any(|it| !it.is_empty() && exists(it)) {
-                return Err(
-                    "there is such a file only without the blanks or the * before the name",
-                );
-            }
+            return Err("the line may mean more than one file that is here");
         }
         Ok(path)
     }
@@ -83,7 +64,7 @@ impl Entry {
 /// How far a line can be trusted to give a name byte by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameIs {
-    /// Blanks at its end may be stray ones at the end of the line, so that it names no file.
+    /// A `\r` after it may be a part of it, or of the end of the line.
     Loose,
     /// It ends where it ends, but U+FFFD stands for bytes that the list could not hold.
     Delimited,
@@ -105,12 +86,21 @@ pub enum Fault {
         /// Why it cannot.
         cause: String,
     },
+    /// It names a file that such lists have no digest of.
+    Skipped {
+        /// The bytes of the file's name.
+        name: Vec<u8>,
+        /// Why there is none.
+        cause: String,
+    },
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Line(cause) | Self::Digest { cause, .. } => f.write_str(cause),
+            Self::Line(cause) | Self::Digest { cause, .. } | Self::Skipped { cause, .. } => {
+                f.write_str(cause)
+            }
         }
     }
 }

@@ -382,7 +382,7 @@ fn is_foreign(path: &Path) -> bool {
         match treewide_files::list::parse(line, None) {
             Ok(None) => has_comment |= !line.trim_ascii().is_empty(),
             Ok(Some(_)) | Err(Fault::Digest { .. }) => return false,
-            Err(Fault::Line(_)) => return true,
+            Err(Fault::Line(_) | Fault::Skipped { .. }) => return true,
         }
     }
 }

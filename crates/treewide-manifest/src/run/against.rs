@@ -206,6 +206,8 @@ impl Reader<'_> {
                         Err(cause) => self.fault(&shown(&file.path), cause),
                     }
                 }
+                // The list has no digest of such files.
+                Item::Note(Note::Settled { verdict: Verdict::Skipped(_), .. }) => {}
                 Item::Note(Note::Settled { path, verdict, .. }) => {
                     let cause = match verdict {
                         Verdict::Unverified(cause) => cause,

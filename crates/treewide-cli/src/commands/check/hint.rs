@@ -38,7 +38,7 @@ impl Clues {
     /// Take note of the verdict on a listed file.
     pub(super) fn add(&mut self, finding: &Finding) {
         if let (Status::Failed, Some(by), None) = (finding.status, finding.by, &self.compared)
-            && !finding.candidates.is_empty()
+            && finding.digest.is_some()
         {
             self.compared = Some((finding.candidates.clone(), by));
         }

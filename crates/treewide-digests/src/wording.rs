@@ -4,13 +4,13 @@ use crate::algorithm::Algorithm;
 use unit_prefix::NumberPrefix;
 
 /// `1 line`, `2 lines`.
-pub(super) fn count(number: u64, singular: &str) -> String {
+pub(crate) fn count(number: u64, singular: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {singular}{plural}")
 }
 
 /// `15 B`, `1.46 KiB`.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     match NumberPrefix::binary(bytes as f64) {
         NumberPrefix::Standalone(_) => format!("{bytes} B"),
         NumberPrefix::Prefixed(prefix, number) => format!("{number:.2} {prefix}B"),
@@ -18,7 +18,7 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 /// By which algorithms, unless that is BLAKE3 alone: `, by SHA-256 and MD5 (MD5 finds damage, but not a file that someone forged)`.
-pub(super) fn by(algorithms: &[Algorithm]) -> String {
+pub(crate) fn by(algorithms: &[Algorithm]) -> String {
     if algorithms.iter().all(|it| *it == Algorithm::BLAKE3) {
         return String::new();
     }
