@@ -143,6 +143,23 @@ fn man_pages_have_sections_of_their_own() {
     }
 }
 
+/// The packages of a release have them.
+#[test]
+fn release_finds_the_page_of_each_command() {
+    let folder = Folder::new();
+    let script = include_str!("../../../../scripts/release.sh");
+    let (_, rest) = script.split_once("\ncommands() {").unwrap();
+    let (body, _) = rest.split_once("\n}\n").unwrap();
+    for (of, names) in [("", 16), ("outboard", 5), ("manifest", 3), ("sum", 0)] {
+        let script = format!("commands() {{{body}\n}}; commands \"$0\" {of}");
+        let found = folder.program("bash").args(["-c", &script, TREEWIDE]).run();
+        assert_eq!(found.text().lines().count(), names, "{of}: {found:?}");
+        for name in found.text().lines() {
+            folder.treewide(&format!("man {of} {name}")).run().fails(0, &[]);
+        }
+    }
+}
+
 #[test]
 fn man_page_of_no_command_is_an_error() {
     let folder = Folder::new();

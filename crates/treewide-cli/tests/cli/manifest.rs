@@ -166,19 +166,6 @@ fn update_reads_what_changed_and_diff_shows_it() {
     assert_eq!(out(&folder, "manifest lines n.b3").1, folder.read("n.b3"));
 }
 
-#[test]
-fn json_has_an_object_for_each_difference_and_one_that_counts() {
-    let folder = snapshot();
-    folder.write("t/a", "x");
-    let (code, stdout, _) = out(&folder, "verify --json m.b3 t");
-    assert_eq!(code, Some(1));
-    let lines: Vec<serde_json::Value> =
-        stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((&lines[0]["path"], &lines[0]["verdict"]), (&"a".into(), &"changed".into()));
-    assert_eq!((&lines[1]["entries"], &lines[1]["changed"]), (&4.into(), &1.into()));
-    assert_eq!(lines.len(), 2);
-}
-
 /// What is written into the tree itself is not a part of it.
 #[test]
 fn manifest_inside_of_its_tree_is_left_out() {

@@ -34,6 +34,7 @@ fn what_makes_no_sense_is_refused() {
         ("sum --seek 18446744073709551615 --raw a", "leaves 0 bytes"),
         ("sum --check --seek 18446744073709551600 a", "not 32"),
         ("sum --threads many a", "--threads"),
+        ("sum --threads 1 --num-threads 2 a", "--threads"),
         ("sum --json --tag a", "--tag"),
         ("sum --json --raw a", "--raw"),
         ("sum --json --no-names a", "--no-names"),
@@ -96,14 +97,6 @@ fn raw_takes_one_file() {
     let ended = folder.treewide("sum --raw a b").run();
     assert_eq!(ended.text(), "");
     ended.fails(1, &["treewide: only one file can be given with --raw"]);
-}
-
-#[test]
-fn both_names_of_threads_are_one_flag() {
-    let folder = Folder::with(&["a"]);
-    folder.treewide("sum --threads 2 a").run().fails(0, &[]);
-    folder.treewide("sum --num-threads 2 a").run().fails(0, &[]);
-    folder.treewide("sum --threads 1 --num-threads 2 a").run().fails(2, &["--threads"]);
 }
 
 #[test]

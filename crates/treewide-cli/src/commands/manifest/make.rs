@@ -492,6 +492,9 @@ impl SnapshotArgs {
 #[derive(Args)]
 #[command(after_help = UPDATE.short(), after_long_help = UPDATE.long())]
 pub(crate) struct UpdateArgs {
+    #[command(flatten)]
+    onto: OntoArgs,
+
     /// Read every file
     #[arg(long, help_heading = "Reading")]
     full: bool,
@@ -502,9 +505,6 @@ pub(crate) struct UpdateArgs {
 
     #[command(flatten)]
     rules: RulesArgs,
-
-    #[command(flatten)]
-    onto: OntoArgs,
 }
 
 /// The manifests that are brought up to date.
