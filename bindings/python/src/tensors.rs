@@ -1,7 +1,7 @@
 //! The model files, lists and comparisons of `treewide.weights`, and the memory of one process.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use treewide::Batch;
 use treewide_tensors::{
-    Error, ErrorKind, Model, Options, TensorDigest, Tensors, Verdict, compare, list,
+    Error, ErrorKind, Model, Options, Tensor, TensorDigest, Tensors, compare, difference, list,
 };
 
 use crate::failure;
@@ -103,36 +103,76 @@ pub(crate) fn _tensor_list(given: Given) -> PyResult<String> {
     Ok(list::text(&tensors(given)?))
 }
 
-/// Name, verdict, other name and detail of a tensor that differs.
-type Found = (String, &'static str, Option<String>, String);
+/// Values, equal ones, their largest difference and its relative norm.
+type Apart = (u64, u64, f64, f64);
+
+/// Name, verdict, other name and detail of a tensor that differs, and by how much.
+type Found = (String, &'static str, Option<String>, String, Option<Apart>);
 
 /// What became of tensors, the number of each verdict, the parts of names that only one model has, and whether nothing differs.
 type Compared = (Vec<Found>, Vec<(&'static str, u64)>, Vec<String>, bool);
 
-/// Compares two models.
+/// The tensors of a model in files by their new names.
+fn places<'a>(
+    model: &'a Model,
+    rename: Option<&Bound<'_, PyAny>>,
+) -> PyResult<HashMap<String, (&'a Path, &'a Tensor)>> {
+    let named = |place: (&'a Path, &'a Tensor)| match rename {
+        Some(rename) => Ok((rename.call1((&place.1.name,))?.extract()?, place)),
+        None => Ok((place.1.name.clone(), place)),
+    };
+    model.places().map(named).collect()
+}
+
+/// Compares two models; with the paths of their files, also the values.
 #[pyfunction]
-#[pyo3(signature = (old, new, /))]
-pub(crate) fn _tensor_compare(py: Python<'_>, old: Given, new: Given) -> PyResult<Compared> {
+#[pyo3(signature = (old, new, /, *, paths, rename))]
+pub(crate) fn _tensor_compare(
+    py: Python<'_>,
+    old: Given,
+    new: Given,
+    paths: Option<(FilePath, FilePath)>,
+    rename: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Compared> {
     let (old, new) = (tensors(old)?, tensors(new)?);
-    let compared = py.detach(|| compare(&old, &new));
-    let mut counts = vec![("same", compared.same)];
-    counts.extend(Verdict::ALL.map(|it| (it.word(), compared.count(it))));
+    let mut compared = py.detach(|| compare(&old, &new));
+    if let Some((old, new)) = paths {
+        let open = |FilePath(path): &FilePath| {
+            if list::is_list(path) {
+                let text = format!("{}: is a list, which has no values", path.display());
+                return Err(PyValueError::new_err(text));
+            }
+            Model::open(path).map_err(|error| failed(py, &error))
+        };
+        let (old, new) = (open(&old)?, open(&new)?);
+        let (old, new) = (places(&old, rename)?, places(&new, rename)?);
+        for it in &mut compared.findings {
+            if let (Some(&old), Some(&new)) = (old.get(&it.name), new.get(&it.name)) {
+                py.check_signals()?;
+                let found = py.detach(|| difference(old, new));
+                it.difference = found.map_err(|error| failed(py, &error))?;
+            }
+        }
+    }
+    let counts = compared.counts();
     let is_same = compared.is_same();
     let found = compared.findings.into_iter().map(|it| {
         let detail = it.detail(list::escape);
-        (it.name, it.verdict.word(), it.other, detail)
+        let apart = it.difference.and_then(|it| it.values);
+        let apart = apart.map(|it| (it.all, it.equal, it.largest, it.norm));
+        (it.name, it.verdict.word(), it.other, detail, apart)
     });
     Ok((found.collect(), counts, compared.prefixes, is_same))
 }
 
-/// The digests of tensors in the memory of the CPU, by their addresses and lengths, one after the other.
+/// The digests of tensors in the memory of the CPU, by their addresses and lengths.
 #[pyfunction]
 #[pyo3(signature = (places, threads, /))]
 pub(crate) fn _hash_memory<'py>(
     py: Python<'py>,
     places: Vec<(usize, usize)>,
     threads: isize,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let threads = Threads::new(threads)?;
     let bytes = |&(address, len): &(usize, usize)| match len {
         0 => &[][..],
@@ -140,9 +180,6 @@ pub(crate) fn _hash_memory<'py>(
         _ => unsafe { slice::from_raw_parts(address as *const u8, len) },
     };
     let blobs: Vec<&[u8]> = places.iter().map(bytes).collect();
-    let mut digests = vec![0; 32 * blobs.len()];
-    py.detach(|| {
-        threads.run_at_most(|most| Batch::new().threads(most).fill(&blobs, &mut digests));
-    });
-    Ok(PyBytes::new(py, &digests))
+    let hash = || threads.run_at_most(|most| Batch::new().threads(most).hash(&blobs));
+    Ok(py.detach(hash).iter().map(|it| PyBytes::new(py, it.as_bytes())).collect())
 }

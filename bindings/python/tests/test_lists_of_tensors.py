@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 import treewide
-from treewide.weights import TensorDigest, TensorDigests, VerifyError, compare, digests, verify
+from treewide.weights import TensorDigest, TensorDigests, Values, VerifyError, compare, digests, verify
 
 
 def save(path, tensors):
@@ -94,7 +94,25 @@ def test_every_place_takes_every_kind(tmp_path):
     with pytest.raises(ValueError, match="two tensors have the name x"):
         digests(path, rename=lambda name: "x")
     assert digests(tmp_path).not_read == (tmp_path / "other.safetensors",)
-    assert str(compare(tmp_path, found)) == f"3 same; not read: {tmp_path / 'other.safetensors'}"
+    assert str(compare(tmp_path, found)) == f"2 same, 1 empty; not read: {tmp_path / 'other.safetensors'}"
+
+
+def test_values_say_by_how_much_models_differ(tmp_path):
+    old, new = (save(tmp_path / it, MODEL) for it in ("old", "new.safetensors"))
+    other = MODEL["b"].copy()
+    other[1, 2] = 7
+    save(new, {**MODEL, "b": other})
+    report = compare(old, new, values=True, rename=lambda name: f"x.{name}")
+    (found,) = report.findings
+    assert found.name == "x.b" and found.values == Values(6, 5, 2.0, pytest.approx(2 / 55**0.5))
+    text = "F32[2,3], 1 of 2 rows: 1; 5 of 6 values equal, largest difference 2.0e0, relative norm 2.7e-1"
+    assert found.detail == text and text in str(report)
+    assert compare(old, new).findings[0].values is None
+    digests(old).save(tmp_path / "old.tensors.b3")
+    with pytest.raises(ValueError, match=r"old\.tensors\.b3: is a list, which has no values"):
+        compare(tmp_path / "old.tensors.b3", new, values=True)
+    with pytest.raises(TypeError, match="save the one in memory"):
+        compare(digests(old), new, values=True)
 
 
 def test_nothing_is_never_the_same(tmp_path):
@@ -124,7 +142,7 @@ def test_compare_reports_what_differs():
         ("added", "new", None),
         ("moved", "was", "is"),
     ]
-    assert {word for word, number in report.counts.items() if number == 0} == {"retyped", "reshaped", "alias"}
+    assert {word for word, number in report.counts.items() if number == 0} == {"empty", "retyped", "reshaped", "alias"}
     assert str(report).splitlines()[-2:] == ["MOVED     was  -> is", "1 same, 1 changed, 1 moved, 1 added, 1 removed"]
     report = compare(old, {f"module.{name}": it for name, it in old.items()})
     assert report.prefixes == ("module.",) and "behind module." in str(report)

@@ -108,12 +108,12 @@ def test_empty_files_and_blanks(tmp_path):
         ({}, b"123", "last 3 bytes of the file"),
         ({"a": one(0, 2)}, b"1", "cut off: tensor 'a' ends at byte 2 of the data, which has 1"),
         ({"a": one(0, 2**62)}, b"1", "cut off"),
-        (b'{"a":1,"a":2}', b"", "header has 'a' twice"),
-        (b'{"a":{"dtype":"U8","dtype":"I8","shape":[0],"data_offsets":[0,0]}}', b"", "'dtype' twice"),
-        (b'{"__metadata__":{"a":"1","a":"2"}}', b"", "'a' twice"),
+        (b'{"a":1,"a":2}', b"", "the header: JSON with a key that is there twice"),
+        (b'{"a":{"dtype":"U8","dtype":"I8","shape":[0],"data_offsets":[0,0]}}', b"", "a key that is there twice"),
+        (b'{"__metadata__":{"a":"1","a":"2"}}', b"", "a key that is there twice"),
         (b'{"__metadata__":{"a":1}}', b"", "__metadata__"),
         (b'{"__metadata__":[]}', b"", "__metadata__"),
-        (b'{"a":NaN}', b"", "NaN"),
+        (b'{"a":NaN}', b"", "not JSON: expected value at line 1 column 6"),
         (b'{"a":', b"", "does not end with"),
         (b'{"a":}', b"", "not JSON"),
         (b'{"\xff":1}', b"", "not JSON"),
@@ -196,7 +196,7 @@ def test_models_in_several_files(tmp_path):
     for text, match in [
         ("{}", "no weight_map"),
         ("[]", "not an object"),
-        ('{"weight_map":{"a":"b","a":"c"}}', "'a' twice"),
+        ('{"weight_map":{"a":"b","a":"c"}}', "the index: JSON with a key that is there twice"),
         ("{", "not JSON"),
     ]:
         index.write_text(text)

@@ -376,6 +376,9 @@ def of_lonely_faults(ranks):
         "other arguments", lambda: full, "other arguments: rank 0 has", replicas="first" if is_last else "check"
     )
     ranks.refuse("stable on one rank", lambda: full, "other arguments: rank 0 has", stable=is_last)
+    ranks.refuse(
+        "an option that there is not", lambda: full, "there is no option treads", **({"treads": 1} if is_last else {})
+    )
     ranks.refuse("threads of one rank", lambda: full, here, "threads", threads=0 if is_last else 1)
     ranks.refuse("a renaming that fails", lambda: full, here, "two tensors", rename=lambda it: "x" if is_last else it)
     found = digests(full)

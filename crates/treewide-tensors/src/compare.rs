@@ -1,5 +1,6 @@
 //! Compares the tensors of two models by their names.
 
+use crate::difference::Difference;
 use crate::tensor::{TensorDigest, Tensors};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ pub enum Verdict {
 }
 
 /// A tensor that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Its name: in the old model, or of an added one in the new.
     pub name: String,
@@ -35,15 +36,19 @@ pub struct Finding {
     pub new: Option<TensorDigest>,
     /// Its name in the new model if it was moved. If it was added or removed, the name of an equal tensor in the other model.
     pub other: Option<String>,
+    /// The rows and values that differ, if [`difference`](crate::difference()) found that.
+    pub difference: Option<Difference>,
 }
 
 /// The differences between two models.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// The tensors that differ, in the order of names.
     pub findings: Vec<Finding>,
     /// How many names have the same tensor.
     pub same: u64,
+    /// How many names have tensors without bytes in both, of one type and shape. These say nothing.
+    pub empty: u64,
     /// The names of the old and the new model.
     pub names: (usize, usize),
     /// Parts of names, such as `model.`, without which one model has all names of the other.
@@ -84,9 +89,11 @@ impl Comparison {
         self.findings.iter().all(|it| it.verdict == Verdict::Alias)
     }
 
-    /// How many tensors have a verdict.
-    pub fn count(&self, verdict: Verdict) -> u64 {
-        self.findings.iter().filter(|it| it.verdict == verdict).count() as u64
+    /// How many names are `same`, `empty`, or have each verdict.
+    pub fn counts(&self) -> Vec<(&'static str, u64)> {
+        let count = |verdict| self.findings.iter().filter(|it| it.verdict == verdict).count();
+        let verdicts = Verdict::ALL.into_iter().map(|it| (it.word(), count(it) as u64));
+        [("same", self.same), ("empty", self.empty)].into_iter().chain(verdicts).collect()
     }
 }
 
@@ -95,11 +102,12 @@ impl Finding {
     /// `name` writes names.
     pub fn detail(&self, name: impl Fn(&str) -> String) -> String {
         let other = self.other.as_deref().map(name);
+        let by = self.difference.as_ref().map_or_else(String::new, |it| format!(", {it}"));
         match (&self.old, &self.new, other) {
             (Some(_), _, Some(other)) if self.verdict == Verdict::Moved => format!("-> {other}"),
-            (Some(old), _, _) if self.verdict == Verdict::Changed => old.to_string(),
+            (Some(old), _, _) if self.verdict == Verdict::Changed => format!("{old}{by}"),
             (Some(old), Some(new), _) => {
-                let same = if old.digest == new.digest { ", the same bytes" } else { "" };
+                let same = if old.digest == new.digest { ", the same bytes" } else { &by };
                 format!("{old} -> {new}{same}")
             }
             (Some(it), None, Some(other)) | (None, Some(it), Some(other)) => {
@@ -160,11 +168,12 @@ pub fn compare(old: &Tensors, new: &Tensors) -> Comparison {
                    other: Option<&str>| {
         let (old, new) = (old.cloned(), new.cloned());
         let (name, other) = (name.to_owned(), other.map(str::to_owned));
-        all.findings.push(Finding { name, verdict, old, new, other });
+        all.findings.push(Finding { name, verdict, old, new, other, difference: None });
     };
     let mut moved = BTreeSet::new();
     for (&name, &it) in &is.names {
         match now.names.get(name).copied() {
+            Some(new) if new == it && it.shape.contains(&0) => all.empty += 1,
             Some(new) if new == it => all.same += 1,
             new @ Some(other) => {
                 let verdict = match other {

@@ -6,13 +6,15 @@ mod safetensors;
 
 use crate::error::{ErrorKind, fault, short};
 use crate::tensor::Tensor;
+use serde_json::{Map, Value};
 use std::io::{ErrorKind as Io, Read, Seek};
 use treewide::file;
+use treewide_files::list::json;
 
 /// The header of a file.
 #[derive(Debug)]
 pub struct Header {
-    /// The tensors in the order of the header.
+    /// The tensors.
     pub tensors: Vec<Tensor>,
     /// Other names of these tensors, which `__metadata__` has for tied weights.
     pub aliases: Vec<(String, String)>,
@@ -34,6 +36,19 @@ pub fn read<R: Read + Seek>(mut from: R, size: u64) -> Result<Header, ErrorKind>
     match start.first_chunk() {
         Some(&length) if safetensors::begins(&start) => safetensors::read(from, length, size),
         _ => Err(fault(format!("this is {}", other::what(&start)))),
+    }
+}
+
+/// The longest header that the package safetensors loads, and the longest index that is read here.
+pub(crate) const LONGEST: u64 = 100_000_000;
+
+/// An object of JSON, in which no key is there twice: readers that take the first and readers that take the last would load
+/// different tensors. `what` names the text in messages.
+pub(crate) fn object(text: &[u8], what: &str) -> Result<Map<String, Value>, ErrorKind> {
+    match json::document(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(fault(format!("{what} is not an object of JSON"))),
+        Err(cause) => Err(fault(format!("{what}: {cause}"))),
     }
 }
 

@@ -29,19 +29,18 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod difference;
 mod error;
 pub mod header;
-mod json;
 pub mod list;
 mod model;
 mod options;
 mod ranges;
-mod rows;
 mod tensor;
 
 pub use compare::{Comparison, Finding, Verdict, compare, strip};
+pub use difference::{Difference, Rows, Values, difference};
 pub use error::{Error, ErrorKind};
 pub use model::Model;
 pub use options::Options;
-pub use rows::{Rows, rows};
 pub use tensor::{Tensor, TensorDigest, Tensors};

@@ -2,8 +2,7 @@
 
 use crate::error::{Error, ErrorKind, fault, short};
 use crate::header::gguf::Split;
-use crate::header::{self, Header, other};
-use crate::json::{self, LONGEST};
+use crate::header::{self, Header, LONGEST, object, other};
 use crate::list;
 use crate::options::Options;
 use crate::ranges;
@@ -109,7 +108,7 @@ impl Model {
         Ok(all)
     }
 
-    /// Each tensor with its file, file by file, in the order of the headers.
+    /// Each tensor with its file, file by file.
     pub fn places(&self) -> impl Iterator<Item = (&Path, &Tensor)> {
         self.files.iter().flat_map(|file| file.tensors.iter().map(|it| (&*file.path, it)))
     }
@@ -339,7 +338,7 @@ fn indexed(index: &Path) -> Result<Vec<ModelFile>, Error> {
         let text = format!("this is not an index: it has more than {LONGEST} bytes");
         return Err(failed(fault(text)));
     }
-    let object = json::object(&text, "the index").map_err(|error| {
+    let object = object(&text, "the index").map_err(|error| {
         let start = &text[..text.len().min(other::LOOKED_AT as usize)];
         let is_object = text.starts_with(b"{");
         failed(if is_object {
@@ -348,10 +347,8 @@ fn indexed(index: &Path) -> Result<Vec<ModelFile>, Error> {
             fault(format!("{error}; this is {}", other::what(start)))
         })
     })?;
-    let weights = object.iter().find(|(key, _)| key == "weight_map").map(|(_, value)| value);
-    let Some(Value::Object(weights)) =
-        weights.filter(|it| it.as_object().is_some_and(|it| !it.is_empty()))
-    else {
+    let weights = object.get("weight_map").and_then(Value::as_object);
+    let Some(weights) = weights.filter(|it| !it.is_empty()) else {
         let text =
             "this is not the index of a model: it has no weight_map, or one that names no tensor";
         return Err(failed(fault(text)));

@@ -1,6 +1,6 @@
 import sys
 from builtins import bytes as _bytes
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import GenericAlias
 from typing import Any, Final, Literal, Protocol, Self, TypeAlias, final, overload
 
@@ -656,9 +656,14 @@ def _tensors(
 ) -> tuple[list[_Row], dict[str, str], list[Path]]: ...
 def _tensor_list(given: _Rows, /) -> str: ...
 def _tensor_compare(
-    old: _Rows, new: _Rows, /
-) -> tuple[list[tuple[str, str, str | None, str]], list[tuple[str, int]], list[str], bool]: ...
-def _hash_memory(places: Sequence[tuple[int, int]], threads: int, /) -> bytes: ...
+    old: _Rows, new: _Rows, /, *, paths: tuple[Path, ...] | None, rename: Callable[[str], str] | None
+) -> tuple[
+    list[tuple[str, str, str | None, str, tuple[int, int, float, float] | None]],
+    list[tuple[str, int]],
+    list[str],
+    bool,
+]: ...
+def _hash_memory(places: Sequence[tuple[int, int]], threads: int, /) -> list[bytes]: ...
 
 # For `treewide.manifest`.
 class ManifestError(ValueError):

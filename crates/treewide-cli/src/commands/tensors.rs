@@ -11,7 +11,7 @@ use crate::shell::outcome::Outcome;
 use crate::shell::output::{Prints, spare_below};
 use crate::shell::program::Program;
 use crate::shell::progress::Progress;
-use crate::shell::sheet::{Sheet, Summary};
+use crate::shell::sheet::Summary;
 use crate::shell::usage;
 use crate::shell::wording::count;
 use anyhow::bail;
@@ -25,7 +25,7 @@ use treewide::Hash;
 use treewide_files::list::json::Object;
 use treewide_files::name::{shown, shown_text};
 use treewide_tensors::{
-    Comparison, Model, Options, Tensor, Tensors, Verdict, compare, list, rows, strip,
+    Comparison, Model, Options, Tensor, Tensors, compare, difference, list, strip,
 };
 
 pub(crate) const NOTES: Notes = Notes {
@@ -39,7 +39,7 @@ pub(crate) const NOTES: Notes = Notes {
         ("treewide tensors model.safetensors >model.tensors.b3", "a digest for each tensor"),
         ("b3sum model.tensors.b3", "the fingerprint of the model"),
         ("treewide tensors base.tensors.b3 finetuned/", "what did the training touch?"),
-        ("treewide tensors --where old.safetensors new.safetensors", "and in which rows?"),
+        ("treewide tensors --values old.safetensors new.safetensors", "and by how much?"),
     ])
 };
 
@@ -69,11 +69,13 @@ pub(crate) struct TensorsArgs {
     #[arg(long, value_name = "PREFIX", value_parser = prefix, help_heading = "Verdict")]
     strip: Vec<String>,
 
-    /// Name the rows that differ, of tensors that are CHANGED
+    /// Say by how much tensors differ that are CHANGED or RETYPED
     ///
-    /// A row is what is at one place of the first dimension. These tensors are read a second time, so neither A nor B may be a list.
-    #[arg(long = "where", requires = "new", help_heading = "Verdict")]
-    wants_rows: bool,
+    /// These are the rows that differ, how many values are equal, the largest difference, and the norm of the differences, in norms
+    /// of the tensor in A. A row is what is at one place of the first dimension. These tensors are read a second time, so neither A
+    /// nor B may be a list.
+    #[arg(long, requires = "new", help_heading = "Verdict")]
+    values: bool,
 
     /// Print and compare nothing unless A has this fingerprint
     #[arg(long, value_name = "FINGERPRINT", value_parser = fingerprint, help_heading = "Verdict")]
@@ -107,11 +109,9 @@ impl TensorsArgs {
         let new = self.new.as_deref().map(Model::open).transpose()?;
         let paths = [Some(&self.old), self.new.as_ref()].into_iter().flatten();
         let sides = [Some(&old), new.as_ref()].into_iter().flatten();
-        if let (true, Some(path)) =
-            (self.wants_rows, paths.clone().find(|path| list::is_list(path)))
-        {
+        if let (true, Some(path)) = (self.values, paths.clone().find(|path| list::is_list(path))) {
             let text =
-                format!("{}: is a list, and --where reads models a second time", shown(path));
+                format!("{}: is a list, and --values reads models a second time", shown(path));
             return Err(usage::wrong_value(text).into());
         }
         let read = sides.clone().flat_map(Model::files).map(Path::to_owned);
@@ -160,18 +160,22 @@ impl TensorsArgs {
             return Ok(summary.outcome);
         };
         let now = self.digests(&new, path, &team, &progress)?;
-        let compared = compare(&is, &now);
-        self.rows(&mut sheet, (&old, &new), &compared)?;
+        let mut compared = compare(&is, &now);
+        let (old, new) = (self.places(&old), self.places(&new));
+        for finding in &mut compared.findings {
+            if let (Some(&old), Some(&new)) = (old.get(&finding.name), new.get(&finding.name)) {
+                finding.difference = difference(old, new)?;
+            }
+            lines::finding(&mut sheet, finding)?;
+        }
         let (text, outcome) = (
             Self::counts(&compared) + &not_read(&unread),
             Outcome::of(u64::from(!compared.is_same())),
         );
-        let mut counts = vec![("same", compared.same)];
-        counts.extend(Verdict::ALL.map(|it| (it.word(), compared.count(it))));
         let more = |object: &mut Object| {
             object.raw("differs", !compared.is_same()).strings("not_read", &unread);
         };
-        let summary = Summary::new(&self.old, outcome, text, counts);
+        let summary = Summary::new(&self.old, outcome, text, compared.counts());
         sheet.end(&Summary { more: &more, ..summary })?;
         if let ([first, others @ ..], false) = (&*compared.prefixes, self.report.quiet()) {
             let (short, long) = if compared.new_has_prefixes { ("A", "B") } else { ("B", "A") };
@@ -212,28 +216,9 @@ impl TensorsArgs {
         Ok(stripped)
     }
 
-    /// Writes what differs.
-    fn rows(
-        &self,
-        sheet: &mut Sheet,
-        sides: (&Model, &Model),
-        compared: &Comparison,
-    ) -> anyhow::Result<()> {
-        let (old, new) = (self.places(sides.0), self.places(sides.1));
-        for finding in &compared.findings {
-            let places = (old.get(&finding.name), new.get(&finding.name));
-            let rows = match places {
-                (Some(&old), Some(&new)) if finding.verdict == Verdict::Changed => rows(old, new)?,
-                _ => None,
-            };
-            lines::finding(sheet, finding, rows.as_ref())?;
-        }
-        Ok(())
-    }
-
-    /// The places of the tensors of a model by their names without the prefixes, if rows are asked for.
+    /// The places of the tensors of a model by their names without the prefixes, if values are compared.
     fn places<'a>(&self, model: &'a Model) -> HashMap<String, (&'a Path, &'a Tensor)> {
-        let places = self.wants_rows.then(|| model.places()).into_iter().flatten();
+        let places = self.values.then(|| model.places()).into_iter().flatten();
         places.map(|place| (self.name(&place.1.name), place)).collect()
     }
 
@@ -244,13 +229,10 @@ impl TensorsArgs {
 
     /// Counts what differs.
     fn counts(compared: &Comparison) -> String {
-        let mut counts = vec![format!("{} same", compared.same)];
-        for verdict in Verdict::ALL {
-            match compared.count(verdict) {
-                0 => {}
-                number => counts.push(format!("{number} {}", verdict.word())),
-            }
-        }
+        let mut counts = compared.counts();
+        counts.retain(|&(word, number)| number > 0 || word == "same");
+        let counts: Vec<_> =
+            counts.iter().map(|(word, number)| format!("{number} {word}")).collect();
         let (old, new) = compared.names;
         format!("{old} and {}: {}", count(new as u64, "tensor"), counts.join(", "))
     }

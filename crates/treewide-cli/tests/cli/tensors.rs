@@ -102,28 +102,30 @@ fn tensors_compares_models_and_lists() {
     }
     std::fs::remove_file(folder.join("new.safetensors")).unwrap();
     folder.treewide("tensors -q old.tensors.b3 new.tensors.b3").run().is(1, DIFFERS, COUNTS);
-    let same = "treewide: 6 and 6 tensors: 6 same\n";
+    let same = "treewide: 6 and 6 tensors: 5 same, 1 empty\n";
     folder.treewide("tensors old.tensors.b3 old.safetensors").run().is(0, "", same);
     folder.treewide("tensors -q old.tensors.b3 old.safetensors").run().succeeds_with("");
 }
 
 #[test]
-fn where_names_the_rows_that_differ() {
+fn values_says_by_how_much_tensors_differ() {
     let folder = models();
-    let rows = DIFFERS.replace("U8[64,96]\n", "U8[64,96], 1 of 64 rows: 17\n");
-    folder.treewide("tensors --where old.safetensors new.safetensors").run().is(1, rows, COUNTS);
-    let ended = folder.treewide("tensors --where --json old.safetensors new.safetensors").run();
+    let rows = DIFFERS.replace("U8[64,96]\n", "U8[64,96], 1 of 64 rows: 17; 6143 of 6144 values equal, largest difference 1.0e0, relative norm 4.3e-3\n");
+    folder.treewide("tensors --values old.safetensors new.safetensors").run().is(1, rows, COUNTS);
+    let ended = folder.treewide("tensors --values --json old.safetensors new.safetensors").run();
     let objects: Vec<Value> =
         ended.text().lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     let changed = objects.iter().find(|it| it["verdict"] == "changed").unwrap();
     assert_eq!((&changed["rows"], &changed["rows_different"]), (&json!([[17, 18]]), &json!(1)));
+    assert_eq!((&changed["values"], &changed["values_equal"]), (&json!(6144), &json!(6143)));
+    assert_eq!(changed["largest_difference"], json!(1));
     let counts = objects.last().unwrap();
     for it in ["same", "changed", "retyped", "reshaped", "moved", "added", "removed"] {
         assert_eq!(counts[it], 1, "{it}");
     }
     assert_eq!((&counts["alias"], &counts["not_read"]), (&json!(0), &json!([])));
     assert_eq!((&counts["verdict"], &counts["differs"]), (&json!("differs"), &json!(true)));
-    let ended = folder.treewide("tensors --where old.tensors.b3 new.safetensors").run();
+    let ended = folder.treewide("tensors --values old.tensors.b3 new.safetensors").run();
     ended.fails(2, &["old.tensors.b3: is a list"]);
 }
 

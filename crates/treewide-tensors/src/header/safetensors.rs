@@ -2,8 +2,7 @@
 //! any order.
 
 use crate::error::{ErrorKind, fault, short};
-use crate::header::{Header, check_cover, fill};
-use crate::json::{self, LONGEST};
+use crate::header::{Header, LONGEST, check_cover, fill, object};
 use crate::tensor::{Tensor, is_dtype};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -57,7 +56,7 @@ pub(super) fn read(
         return Err(fault(text));
     }
     let (mut tensors, mut metadata) = (Vec::new(), Vec::new());
-    for (name, info) in json::object(&text, "the header")? {
+    for (name, info) in object(&text, "the header")? {
         if name == "__metadata__" {
             metadata = pairs(info)?;
         } else {

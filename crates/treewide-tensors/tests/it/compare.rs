@@ -1,7 +1,7 @@
 //! Comparisons of two models, and the rows that differ.
 
 use crate::files::{safetensors, write};
-use treewide_tensors::{Model, TensorDigest, Tensors, Verdict, compare, list, rows, strip};
+use treewide_tensors::{Model, TensorDigest, Tensors, Values, compare, difference, list, strip};
 
 fn model(tensors: &[(&str, &str, &[u64], u8)]) -> Tensors {
     let tensor = |&(name, dtype, shape, byte): &(&str, &str, &[u64], u8)| {
@@ -54,8 +54,11 @@ fn compare_finds_what_became_of_each_tensor() {
             "added tied F32[3], the bytes of a.b",
         ]
     );
-    assert_eq!((found.same, found.count(Verdict::Added), &*found.prefixes), (2, 3, &[][..]));
-    assert!(compare(&old, &old).is_same());
+    let counts = [2, 0, 1, 1, 1, 1, 3, 2, 0];
+    assert_eq!(found.counts().iter().map(|it| it.1).collect::<Vec<_>>(), counts);
+    assert!(found.prefixes.is_empty());
+    let same = compare(&old, &old);
+    assert!(same.is_same() && same.counts()[..2] == [("same", 7), ("empty", 1)]);
 }
 
 #[test]
@@ -162,11 +165,66 @@ fn rows_are_those_that_differ() {
     };
     let (old, new) = (file("old", &data), file("new", &other));
     let (is, now): (Vec<_>, Vec<_>) = (old.places().collect(), new.places().collect());
-    let found = rows(is[0], now[0]).unwrap().unwrap();
+    let found = difference(is[0], now[0]).unwrap().unwrap().rows;
     assert_eq!((found.all, found.different), (1000, 156));
     assert_eq!(found.first[..5], [0..2, 174..176, 500..501, 600..601, 602..603]);
     assert_eq!(found.first.len() as u64 + found.more, 154);
-    let scalar = rows(is[1], now[1]).unwrap().unwrap();
+    let scalar = difference(is[1], now[1]).unwrap().unwrap().rows;
     assert_eq!((scalar.all, scalar.different), (1, 1));
-    assert_eq!(rows(is[0], now[1]).unwrap(), None);
+    assert_eq!(difference(is[0], now[1]).unwrap(), None);
+}
+
+#[test]
+fn values_differ_by_so_much() {
+    let folder = tempfile::tempdir().unwrap();
+    // The same numbers in each type: 1, -2, 0.5, NaN, infinity, and the smallest of the type where it has another exponent.
+    let floats = |it: &[f32]| it.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+    let doubles = |it: &[f64]| it.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+    let some = [1.0, -2.0, 0.5, f32::NAN, f32::INFINITY];
+    let f32s = floats(&some);
+    let bf16: Vec<u8> = f32s.chunks(4).flat_map(|it| it[2..].to_vec()).collect();
+    let f16 = [0x3c00_u16, 0xc000, 0x3800, 0x7e01, 0x7c00];
+    let f16: Vec<u8> = f16.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let e5m2: Vec<u8> = f16.chunks(2).map(|it| it[1]).collect();
+    let finite = floats(&[1.0, -2.0, 0.5, f32::NAN, 2.0_f32.powi(-9)]);
+    let small = floats(&[2.0_f32.powi(-24), -65504.0, 2.0_f32.powi(-15), 0.0, -0.0]);
+    let smalls: Vec<u8> =
+        [1_u16, 0xfbff, 0x200, 0x8000, 0].iter().flat_map(|it| it.to_le_bytes()).collect();
+    let ints = floats(&[1.0, -2.0, 127.0, 0.0, -128.0]);
+    let cases: [(&str, &[u8], &str, &[u8], Option<(u64, f64, f64)>); 13] = [
+        ("F32", &f32s, "BF16", &bf16, Some((5, 0.0, 0.0))),
+        ("F32", &f32s, "F16", &f16, Some((5, 0.0, 0.0))),
+        ("F8_E5M2", &e5m2, "F32", &f32s, Some((5, 0.0, 0.0))),
+        ("F32", &small, "F16", &smalls, Some((5, 0.0, 0.0))),
+        ("F8_E4M3", &[0x38, 0xc0, 0x30, 0xff, 1], "F32", &finite, Some((5, 0.0, 0.0))),
+        ("I8", &[1, 254, 127, 0, 128], "F32", &ints, Some((5, 0.0, 0.0))),
+        (
+            "F32",
+            &floats(&[3.0, 4.0, 0.0, 0.0, 0.0]),
+            "F64",
+            &doubles(&[3.0, 4.0, 0.5, 0.0, 0.0]),
+            Some((4, 0.5, 0.1)),
+        ),
+        ("U8", &[0; 5], "I16", &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0], Some((4, 1.0, f64::INFINITY))),
+        ("F32", &f32s, "F32", &finite, Some((4, f64::INFINITY, f64::INFINITY))),
+        ("F32", &floats(&[f32::NAN; 5]), "F32", &ints, Some((0, f64::INFINITY, f64::INFINITY))),
+        ("LATER", &[1; 5], "LATER", &[1, 2, 1, 1, 1], None),
+        ("I64", &[0; 40], "I64", &[1; 40], None),
+        ("U32", &[0; 20], "U32", &[255; 20], Some((0, f64::from(u32::MAX), f64::INFINITY))),
+    ];
+    for (was, old, is, new, expected) in cases {
+        let file = |name, dtype, data| {
+            let bytes = safetensors(&[("w", dtype, &[5], data)]);
+            Model::open(write(folder.path(), name, bytes)).unwrap()
+        };
+        let (old, new) = (file("old", was, old), file("new", is, new));
+        let found = difference(old.places().next().unwrap(), new.places().next().unwrap());
+        let found = found.unwrap().unwrap();
+        let values = expected.map(|(equal, largest, norm)| Values { all: 5, equal, largest, norm });
+        assert_eq!(found.values, values, "{was} {is}");
+        if let Some((equal, ..)) = expected {
+            assert_eq!((found.rows.all, found.rows.different), (5, 5 - equal), "{was} {is}");
+            assert_eq!(found.to_string() == "the same values", equal == 5);
+        }
+    }
 }

@@ -85,7 +85,7 @@ fn model_in_a_directory_is_not_guessed() {
         ("{}", "no weight_map"),
         (r#"{"weight_map":{}}"#, "one that names no tensor"),
         ("version https://git-lfs.github.com/spec/v1\nsize 9\n", "a Git LFS pointer"),
-        ("{", "not JSON"),
+        ("{", "the JSON is cut off"),
     ] {
         let found = refusal(write(at, "model.safetensors.index.json", text));
         assert!(found.contains(expected), "{found}");

@@ -17,8 +17,8 @@ import itertools
 import json
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, get_args
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeAlias, get_args
 
 import torch
 import torch.distributed as dist
@@ -28,8 +28,8 @@ from torch.distributed.tensor.placement_types import _StridedShard
 from treewide._tensors.hashing import GROUP, Hashing
 from treewide._tensors.layouts import Indices, Placement, indices_of
 from treewide._tensors.lists import TensorDigest, TensorDigests
-from treewide._tensors.local import check_plain, local_of, place_of, state_of
-from treewide._tensors.models import Expected, Options, Replicas, Rows
+from treewide._tensors.local import address_of, local_of, place_of, state_of
+from treewide._tensors.models import Expected, Options, Replicas, Rows, check_options
 from treewide._tensors.pieces import Joined, Kind, agreed, answer_of, kind_of
 from treewide._treewide import AUTO, Parts, digest
 
@@ -86,17 +86,23 @@ def _placement_of(it: Any) -> Placement:
     raise ValueError(f"this release does not know the placement {it!r}")
 
 
-def _line_of(tensor: torch.Tensor) -> _Line:
+def _line_of(tensor: torch.Tensor) -> tuple[_Line, int]:
+    """Return what all ranks know of a tensor, and where it begins here."""
     if not isinstance(tensor, DTensor):
-        check_plain(tensor)
-        return _Line(kind_of(tensor, tensor.shape), None, ())
-    check_plain(tensor._local_tensor)
+        address = address_of(tensor)
+        return _line(tensor.dtype, tensor.shape), address
+    address = address_of(tensor._local_tensor)
     spec = tensor._spec
     order = getattr(spec, "shard_order", None)  # since 2.10
     if order is not None and order != spec.compute_default_shard_order(spec.placements):
         raise ValueError(f"this release does not know shards in another order than that of the mesh: {order}")
-    placements = tuple(map(_placement_of, tensor.placements))
-    return _Line(kind_of(tensor, tensor.shape), _mesh_of(tensor.device_mesh), placements)
+    return _line(tensor.dtype, tensor.shape, tensor.device_mesh, tensor.placements), address
+
+
+@functools.lru_cache(4096)
+def _line(dtype: torch.dtype, shape: torch.Size, mesh: Any = None, placements: tuple[Any, ...] = ()) -> _Line:
+    of_mesh = None if mesh is None else _mesh_of(mesh)
+    return _Line(kind_of(None, dtype, tuple(shape), dtype.itemsize), of_mesh, tuple(map(_placement_of, placements)))
 
 
 @functools.lru_cache(4096)
@@ -124,9 +130,7 @@ class _Group:
             self.rank, self.members = dist.get_rank(group), dist.get_process_group_ranks(group or dist.group.WORLD)
             if self.rank < 0:
                 raise ValueError(f"rank {dist.get_rank()} is not in the group, so it cannot take part")
-            config = (
-                str(dist.get_backend_config(group)) if hasattr(dist, "get_backend_config") else dist.get_backend(group)
-            )
+            config = str(dist.get_backend_config(group))
             on_cpu = "gloo" in config or "mpi" in config
             self.device = torch.device("cpu") if on_cpu else torch.device("cuda", torch.cuda.current_device())
         self.world = len(self.members)
@@ -199,12 +203,8 @@ class _Group:
         raise ValueError("; ".join(told)) from self.problem
 
 
-class _Known(NamedTuple):
-    """A tensor as the ranks of the group have it."""
-
-    line: _Line
-    #: The ranks that have it so, by their place in the group.
-    ranks: list[int]
+#: A tensor as the ranks of the group know it: each line, with the places in the group of the ranks that have it.
+_Known: TypeAlias = dict[_Line, list[int]]
 
 
 def _table_of(lines: Mapping[str, _Line], tied: Mapping[str, str], options: Sequence[Any]) -> bytes:
@@ -219,17 +219,31 @@ def _lines_of(table: Any) -> Iterator[tuple[str, str | None, _Line]]:
         yield name, tied, _Line(kind, of_mesh, tuple(Placement(*it) for it in placements))
 
 
-def _tied(held: Mapping[str, torch.Tensor], lines: Mapping[str, _Line]) -> dict[str, str]:
-    """Return names of tensors that have a name before it, and that name."""
+def _lines(
+    held: Mapping[str, torch.Tensor], failed: Callable[[Exception, str], None]
+) -> tuple[dict[str, _Line], dict[str, str]]:
+    """Return what all ranks know of the tensors, and names of tensors that have a name before it, with that name.
+
+    The order is that of the model, which registers a weight before others are tied to it, as files have it.
+    """
+    lines: dict[str, _Line] = {}
+    beginning: dict[int, list[str]] = {}
+    for name, tensor in held.items():
+        try:
+            lines[name], address = _line_of(tensor)
+            beginning.setdefault(address, []).append(name)
+        except Exception as error:
+            failed(error, name)
     first: dict[Any, str] = {}
-    places = ((name, place_of(held[name])) for name in lines)
-    found = {name: first.setdefault((place, lines[name]), name) for name, place in places if place is not None}
-    return {name: of for name, of in found.items() if of != name}
+    several = (name for names in beginning.values() if len(names) > 1 for name in names)
+    places = ((name, place_of(held[name])) for name in several)
+    tied = {name: first.setdefault((place, lines[name]), name) for name, place in places if place is not None}
+    return lines, {name: of for name, of in tied.items() if of != name}
 
 
 def _tables(
     group: _Group, lines: Mapping[str, _Line], tied: Mapping[str, str], options: Mapping[str, Any]
-) -> tuple[dict[str, list[_Known]], Mapping[str, str]]:
+) -> tuple[dict[str, _Known], Mapping[str, str]]:
     """Learn who has which tensor, and which are tied on all ranks. A table that several ranks have is sent once."""
     everyone = list(range(group.world))
     table = b""
@@ -243,8 +257,8 @@ def _tables(
     for rank, head in enumerate(heads):
         same.setdefault(head, []).append(rank)
     if len(same) == 1:
-        return {name: [_Known(lines[name], everyone)] for name in sorted(lines)}, tied
-    found: dict[str, dict[_Line, list[int]]] = {}
+        return {name: {lines[name]: everyone} for name in sorted(lines)}, tied
+    found: dict[str, _Known] = {}
     names: dict[str, set[str | None]] = {}
     first = list(options.values())
     for head, ranks in same.items():
@@ -260,30 +274,36 @@ def _tables(
         for name, of, line in _lines_of(rows):
             found.setdefault(name, {}).setdefault(line, []).extend(ranks)
             names.setdefault(name, set()).add(of)
-    known = {name: [_Known(line, sorted(ranks)) for line, ranks in found[name].items()] for name in sorted(found)}
+    known = {name: {line: sorted(ranks) for line, ranks in found[name].items()} for name in sorted(found)}
+    # All ranks have the same tables, so all raise the same here.
+    _check(group, known)
     return known, agreed(names, known)
 
 
-def _check(group: _Group, known: Mapping[str, Sequence[_Known]]) -> None:
+def _check(group: _Group, known: Mapping[str, _Known]) -> None:
     """Check that the ranks agree on types and shapes, and that all ranks of a mesh have its tensors."""
     places = {rank: place for place, rank in enumerate(group.members)}
     for name, all_ in known.items():
-        first = all_[0]
-        for other in all_:
-            if other.line.kind != first.line.kind:
-                here, there = (f"{it.line.kind} on rank {group.members[it.ranks[0]]}" for it in (first, other))
+        first, *_ = all_
+        for line, ranks in all_.items():
+            if line.kind != first.kind:
+                here, there = (f"{it.kind} on rank {group.members[all_[it][0]]}" for it in (first, line))
                 raise ValueError(f"{name} is {here}, and {there}")
-            for rank in other.line.mesh.ranks if other.line.mesh is not None else ():
-                if rank in places and places[rank] not in other.ranks:
+            for rank in line.mesh.ranks if line.mesh is not None else ():
+                if rank in places and places[rank] not in ranks:
                     other_rank = f"rank {rank}, and that rank does not have it, or with other placements"
                     raise ValueError(f"{name} is on a mesh with {other_rank}")
 
 
-def _mergers(known: Mapping[str, Sequence[_Known]], world: int) -> dict[str, int]:
+def _kind(known: _Known) -> Kind:
+    return next(iter(known)).kind
+
+
+def _mergers(known: Mapping[str, _Known], world: int) -> dict[str, int]:
     """Say which rank merges a tensor: large ones first, each to the rank with the fewest bytes so far."""
     if world == 1:
         return dict.fromkeys(known, 0)
-    sizes = {name: max(1, all_[0].line.kind.nbytes) for name, all_ in known.items()}
+    sizes = {name: max(1, _kind(all_).nbytes) for name, all_ in known.items()}
     loads = [0] * world
     found = {}
     for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
@@ -303,18 +323,17 @@ def _is_lead(mesh: _Mesh, placements: tuple[Placement, ...], me: int, members: t
     return next(rank for rank in mesh.ranks if rank in members and shard(rank) == shard(me)) == me
 
 
-def _has_bytes(group: _Group, line: _Line, known: Sequence[_Known], replicas: Replicas) -> bool:
+def _has_bytes(group: _Group, line: _Line, known: _Known, replicas: Replicas) -> bool:
     """Return whether this rank has bytes of a tensor that it should hash."""
     if line.mesh is not None and group.me not in line.mesh.ranks:
         return False
     if replicas == "check":
         return True
     # A plain one is whole.
-    first = next((it for it in known if it.line.mesh is None), known[0])
-    if line != first.line:
+    if line != next((it for it in known if it.mesh is None), next(iter(known))):
         return False
     if line.mesh is None:
-        return first.ranks[0] == group.rank
+        return known[line][0] == group.rank
     return _is_lead(line.mesh, line.placements, group.me, tuple(group.members))
 
 
@@ -349,23 +368,27 @@ def _hash(hashing: Hashing, name: str, tensor: torch.Tensor, line: _Line, rank: 
 def parts_of(state: Mapping[str, torch.Tensor]) -> bytes:
     """Return what `merge` takes of the shards of this rank."""
     rank = dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
-    found, lines = [], {}
+
+    def failed(error: Exception, name: str) -> NoReturn:
+        raise ValueError(f"{name}: {_text(error)}") from error
+
+    found = []
+    lines, tied = _lines(state, failed)
     hashing = Hashing()
-    for name, tensor in sorted(state.items()):
+    for name, line in sorted(lines.items()):
         try:
-            lines[name] = line = _line_of(tensor)
             identity = line.kind.identity(name)
             is_here = line.mesh is None or rank in line.mesh.ranks
             known = Parts(line.kind.nbytes, object=identity)
             if is_here:
-                known = _hash(hashing, name, tensor, line, rank, identity)
+                known = _hash(hashing, name, state[name], line, rank, identity)
             found.append((name, line.kind, known))
         except Exception as error:
-            raise ValueError(f"{name}: {_text(error)}") from error
+            failed(error, name)
         if hashing.nbytes > GROUP:
             hashing.finish()
     hashing.finish()
-    return answer_of(found, _tied(state, lines))
+    return answer_of(found, tied)
 
 
 def _message(numbers: Sequence[int], hashed: list[Parts]) -> bytes:
@@ -396,11 +419,12 @@ def digests_of(model: Any, options: Options, expected: Expected) -> tuple[Tensor
 
 def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected) -> tuple[TensorDigests, Any]:
     held: Mapping[str, torch.Tensor] = {}
-    lines: dict[str, _Line] = {}
+    lines: Mapping[str, _Line] = {}
     tied: Mapping[str, str] = {}
     replicas, rows, wanted = options.get("replicas", "check"), options.get("rows", "auto"), None
     common: dict[str, Any] = {"replicas": replicas, "rows": rows, "stable": bool(options.get("stable"))}
     with ranks.local():
+        check_options(options)
         for option, given, known_values in (("replicas", replicas, Replicas), ("rows", rows, Rows)):
             if given not in get_args(known_values):
                 raise ValueError(f"{option} is one of {get_args(known_values)}, and not {given!r}")
@@ -408,15 +432,8 @@ def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected)
         fingerprint = wanted.fingerprint if isinstance(wanted, TensorDigests) else wanted
         common["expected"] = fingerprint and fingerprint.hex()
         held = state_of(model, options.get("rename"))
-        for name in sorted(held):
-            try:
-                lines[name] = _line_of(held[name])
-            except Exception as error:
-                ranks.keep(error, name)
-        tied = _tied(held, lines)
+        lines, tied = _lines(held, ranks.keep)
     known, tied = _tables(ranks, lines, tied, common)
-    # All ranks have the same tables, so all raise the same here.
-    _check(ranks, known)
     names = [name for name in known if name not in tied]
     merger = _mergers(known, ranks.world)
     threads = options.get("threads")
@@ -435,7 +452,7 @@ def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected)
             # Also after a problem, as others take part in it.
             if not is_whole and _goes_by_rows(ranks, line, rows):
                 tensor = _by_rows(tensor)
-                line = _line_of(tensor)
+                line, _ = _line_of(tensor)
             if not is_added and ranks.problem is None and _has_bytes(ranks, lines[name], known[name], replicas):
                 hashed = _hash(hashing, name, tensor, line, ranks.me)
                 numbers[merger[name]].append(number)
@@ -464,7 +481,7 @@ def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected)
 
 
 def _merged(
-    group: _Group, names: Sequence[str], known: Mapping[str, Sequence[_Known]], incoming: Sequence[bytes]
+    group: _Group, names: Sequence[str], known: Mapping[str, _Known], incoming: Sequence[bytes]
 ) -> dict[str, bytes]:
     """Merge the tensors that came to this rank."""
     joined: dict[str, Joined] = {}
@@ -472,7 +489,7 @@ def _merged(
         for place, (number, hashed) in enumerate(_read(data)):
             name = names[number]
             if name not in joined:
-                joined[name] = Joined(name, known[name][0].line.kind, b"")
+                joined[name] = Joined(name, _kind(known[name]), b"")
             joined[name].add(hashed, f"rank {group.members[sender]}", functools.partial(_again, data, place))
     return {name: it.finish().digest for name, it in joined.items()}
 
@@ -480,20 +497,26 @@ def _merged(
 def _shared(
     group: _Group,
     names: Sequence[str],
-    known: Mapping[str, Sequence[_Known]],
+    known: Mapping[str, _Known],
     merger: Mapping[str, int],
     found: Mapping[str, bytes],
 ) -> dict[str, TensorDigest]:
     """Give all digests to all ranks."""
-    own = [[name for name in names if merger[name] == rank] for rank in range(group.world)]
+    own: list[list[str]] = [[] for _ in range(group.world)]
+    for name in names:
+        own[merger[name]].append(name)
+    body = b""
     with group.local():
         absent = [name for name in own[group.rank] if name not in found]
         if absent and group.problem is None:
             raise ValueError(f"{absent[0]}: no rank sent parts of it")
-    body = b"".join(found.get(name, bytes(32)) for name in own[group.rank]).ljust(32 * max(map(len, own)), b"\0")
-    heads = group.all_gather(bytes([bool(group.problem)]) + body, "digests")
+        body = b"".join(found[name] for name in own[group.rank] if not absent)
+    heads = group.all_gather(bytes([bool(group.problem)]) + body.ljust(32 * max(map(len, own)), b"\0"), "digests")
     if any(it[0] for it in heads):
         group.fail()
-    by_name = {name: heads[rank][1 + 32 * at :][:32] for rank, mine in enumerate(own) for at, name in enumerate(mine)}
-    kinds = {name: all_[0].line.kind for name, all_ in known.items()}
-    return {name: TensorDigest(kinds[name].dtype, kinds[name].shape, by_name[name]) for name in names}
+    digests = {}
+    for head, mine in zip(heads, own, strict=True):
+        for at, name in enumerate(mine):
+            kind = _kind(known[name])
+            digests[name] = TensorDigest(kind.dtype, kind.shape, head[1 + 32 * at : 33 + 32 * at])
+    return digests

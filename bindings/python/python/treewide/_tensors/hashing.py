@@ -46,7 +46,10 @@ class _Waiting(NamedTuple):
 
 def _version(local: torch.Tensor) -> int | None:
     """Return how often PyTorch changed a tensor in place. It counts no inference tensors, and no kernels of others."""
-    return None if local.is_inference() else local._version
+    try:
+        return int(local._version)
+    except RuntimeError:
+        return None
 
 
 _CHANGED = "the tensor changed while it was hashed"
@@ -76,23 +79,25 @@ class Hashing:
 
     def add_whole(self, name: str, local: torch.Tensor) -> bool:
         """Add a full tensor for `whole`, unless a device hashes it where it lies."""
-        if device_of(local) is not None and local.numel():
+        version = _version(local)
+        if local.is_cpu and local.is_contiguous() and not (local.is_conj() or local.is_neg()):
+            data = local
+        elif device_of(local) is not None and local.numel():
             return False
-        version, is_plain = _version(local), local.is_cpu and local.is_contiguous() and not local.is_conj()
-        data = local if is_plain and not local.is_neg() else bytes_of(local)
+        else:
+            data = bytes_of(local)
+            self.nbytes += data.nbytes
         self._whole.append((name, local, data, version))
-        # A copy takes memory.
-        self.nbytes += data.nbytes if data is not local else 0
         return True
 
     def whole(self, threads: int) -> Iterator[tuple[str, bytes]]:
         """Hash the full tensors, and return their digests."""
-        found = _hash_memory([(data.data_ptr(), data.nbytes) for _, _, data, _ in self._whole], threads)
-        for at, (name, local, _, version) in enumerate(self._whole):
+        whole, self._whole = self._whole, []
+        found = _hash_memory([(data.data_ptr(), data.nbytes) for _, _, data, _ in whole], threads)
+        for (name, local, _, version), digest in zip(whole, found, strict=True):
             if version != _version(local):
                 raise ValueError(f"{name}: {_CHANGED}")
-            yield name, found[32 * at : 32 * at + 32]
-        self._whole.clear()
+            yield name, digest
 
     def finish(self) -> None:
         """Hash the groups. Raises errors of the device, which name no tensor."""

@@ -34,16 +34,6 @@ def _cut(indices: Indices, start: int, count: int) -> Indices:
     return out
 
 
-def _joined(indices: Indices) -> Indices:
-    out: Indices = []
-    for at, size in indices:
-        if out and sum(out[-1]) == at:
-            out[-1] = (out[-1][0], out[-1][1] + size)
-        else:
-            out.append((at, size))
-    return out
-
-
 def indices_of(
     shape: Sequence[int], placements: Sequence[Placement], mesh: Sequence[int], coordinate: Sequence[int]
 ) -> list[Indices]:
@@ -63,5 +53,5 @@ def indices_of(
             start, count = _split(n, placement.split_factor, piece)
             first, count = _split(count, ranks, rank)
             after += _cut(before, start + first, count)
-        found[placement.dim] = _joined(after)
+        found[placement.dim] = after
     return found

@@ -12,6 +12,7 @@ __all__ = [
     "Report",
     "TensorDigest",
     "TensorDigests",
+    "Values",
     "Verdict",
     "VerifyError",
     "compared",
@@ -82,6 +83,19 @@ class TensorDigests(dict[str, TensorDigest]):
         _replace_file(path, _tensor_list(self.rows).encode())
 
 
+class Values(NamedTuple):
+    """The difference of two tensors in their values. NaNs are equal, and infinitely far from numbers."""
+
+    #: How many there are.
+    all: int
+    #: How many are equal.
+    equal: int
+    #: The largest difference of two.
+    largest: float
+    #: The norm of the differences, in norms of the old tensor.
+    norm: float
+
+
 @dataclass(frozen=True)
 class Finding:
     """A tensor that differs, or another name of one."""
@@ -92,8 +106,10 @@ class Finding:
     #: The new name of a moved tensor. Of one that was added or removed, the name of an equal one in the other model. Of
     #: an alias, a name that both have.
     other: str | None
-    #: Type and shape for people, before and after, such as `F32[] -> F64[]`.
+    #: Type and shape for people, before and after, such as `F32[] -> F64[]`; with `values=True` also rows and values.
     detail: str
+    #: With `values=True`, of a tensor that was changed or retyped, if `float` has all numbers of its types.
+    values: Values | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +118,7 @@ class Report:
 
     #: The tensors that differ and aliases, in the order of names.
     findings: tuple[Finding, ...]
-    #: The number of names that are `same`, or have each verdict.
+    #: The number of names that are `same`, are without bytes in both (`empty`), or have each verdict.
     counts: dict[str, int]
     #: Parts of names, such as `model.`, without which one model has all names of the other.
     prefixes: tuple[str, ...]
@@ -150,8 +166,16 @@ def of_path(path: Path, threads: int, progress: BytesDone | None) -> TensorDiges
     return TensorDigests(tensors, aliases, not_read)
 
 
-def compared(old: TensorDigests, new: TensorDigests) -> Report:
-    """Return what differs between two models."""
-    found, counts, prefixes, _ = _tensor_compare(old.rows, new.rows)
-    findings = (Finding(name, cast(Verdict, verdict), other, detail) for name, verdict, other, detail in found)
+def compared(
+    old: TensorDigests,
+    new: TensorDigests,
+    paths: tuple[Path, ...] | None = None,
+    rename: Callable[[str], str] | None = None,
+) -> Report:
+    """Return what differs between two models, also in their values if these are in files."""
+    found, counts, prefixes, _ = _tensor_compare(old.rows, new.rows, paths=paths, rename=rename)
+    findings = (
+        Finding(name, cast(Verdict, verdict), other, detail, values and Values(*values))
+        for name, verdict, other, detail, values in found
+    )
     return Report(tuple(findings), dict(counts), tuple(prefixes), old.not_read + new.not_read)

@@ -8,7 +8,7 @@ from torch.distributed.tensor import DTensor
 
 from treewide._tensors.lists import renamed
 
-__all__ = ["bytes_of", "check_plain", "local_of", "place_of", "state_of"]
+__all__ = ["address_of", "bytes_of", "local_of", "place_of", "state_of"]
 
 #: Types whose tensors have bytes of their own; others are classes of libraries.
 _PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
@@ -80,12 +80,13 @@ def place_of(tensor: torch.Tensor) -> tuple[Any, ...] | None:
     return at, local.stride(), local.is_conj(), local.is_neg()
 
 
-def check_plain(tensor: torch.Tensor) -> None:
-    """Raise `ValueError` or `TypeError` for tensors that have no bytes in row-major order."""
+def address_of(tensor: torch.Tensor) -> int:
+    """Return the address of a local tensor.
+
+    Raises `ValueError` or `TypeError` for one that has no bytes in row-major order.
+    """
     if tensor.is_nested:
         raise ValueError("a nested tensor has no shape: hash its `values()` and `offsets()`")
-    if tensor.is_meta:
-        raise ValueError("a tensor on the device meta has no bytes")
     if tensor.layout is not torch.strided:
         raise ValueError(f"a tensor of the layout {tensor.layout} has no bytes in row-major order")
     own = type(tensor)
@@ -93,10 +94,12 @@ def check_plain(tensor: torch.Tensor) -> None:
     # own.
     if own not in _PLAIN and own.__torch_dispatch__ is not _DISPATCH and not hasattr(tensor, "wait"):
         raise TypeError(f"{own.__name__} is a tensor of a library: hash the tensors inside it (`__tensor_flatten__`)")
-    if tensor.is_quantized:
-        raise TypeError(f"a quantized tensor ({tensor.dtype}) has bytes and scales: hash `int_repr()` and the scales")
-    if not hasattr(tensor, "wait") and tensor.numel() and not tensor.data_ptr():
+    address: int = tensor.data_ptr()
+    if not address and tensor.numel() and not hasattr(tensor, "wait"):
+        if tensor.is_meta:
+            raise ValueError("a tensor on the device meta has no bytes")
         raise ValueError("its memory was freed, so its bytes are elsewhere: hash it where the model is gathered")
+    return address
 
 
 def bytes_of(tensor: torch.Tensor, *, on_cpu: bool = True) -> torch.Tensor:

@@ -10,7 +10,7 @@ from treewide._arguments import BytesDone, Path, expected_bytes
 from treewide._tensors.lists import Report, TensorDigest, TensorDigests, VerifyError, compared, of_path, renamed
 from treewide._treewide import AUTO
 
-__all__ = ["Expected", "Model", "Options", "Replicas", "Rows", "compare", "digests", "verify"]
+__all__ = ["Expected", "Model", "Options", "Replicas", "Rows", "check_options", "compare", "digests", "verify"]
 
 Replicas: TypeAlias = Literal["check", "first"]
 Rows: TypeAlias = Literal["auto", "exchange", "redistribute"]
@@ -41,7 +41,18 @@ def _is_known(x: Model) -> bool:
     return isinstance(x, Mapping) and len(x) > 0 and all(isinstance(it, TensorDigest) for it in x.values())
 
 
+def check_options(options: Options) -> None:
+    """Raise `TypeError` for an option that there is not. Ranks call it where a failure is one of all of them."""
+    if unknown := options.keys() - Options.__annotations__.keys():
+        raise TypeError(f"there is no option {min(unknown)}: {', '.join(Options.__annotations__)}")
+
+
 def _known(x: Model, options: Options) -> TensorDigests:
+    check_options(options)
+    if _fingerprint(x):
+        raise TypeError(
+            "a fingerprint does not say which tensors there are: pass it to `verify`, as the second argument"
+        )
     threads, rename = options.get("threads"), options.get("rename")
     if isinstance(x, (str, os.PathLike)):
         found = of_path(x, AUTO if threads is None else threads, options.get("progress"))
@@ -66,8 +77,6 @@ def _fingerprint(x: Model) -> bytes | None:
 
 def digests(x: Model, options: Options, expected: Expected = None) -> tuple[TensorDigests, Any]:
     """Return the digests of a model, and what is `expected`: all ranks have the same, or all raise the same."""
-    if unknown := options.keys() - Options.__annotations__.keys():
-        raise TypeError(f"there is no option {min(unknown)}: {', '.join(Options.__annotations__)}")
 
     def once() -> tuple[TensorDigests, Any]:
         if _is_known(x):
@@ -85,9 +94,9 @@ def digests(x: Model, options: Options, expected: Expected = None) -> tuple[Tens
     return found
 
 
-def _both(old: Model, new: Model, options: Options) -> tuple[Any, Any]:
+def _both(old: Model, new: Model, options: Options, fingerprint: bytes | None = None) -> tuple[Any, Any]:
     def of(x: Model) -> Callable[[], TensorDigests | bytes]:
-        return lambda: _fingerprint(x) or _known(x, options)
+        return lambda: fingerprint or _known(x, options)
 
     if _is_known(old):
         return digests(new, options, of(old))[::-1]
@@ -96,17 +105,19 @@ def _both(old: Model, new: Model, options: Options) -> tuple[Any, Any]:
     return digests(old, options)[0], digests(new, options)[0]
 
 
-def compare(old: Model, new: Model, options: Options) -> Report:
-    """Return what differs between two models."""
-    for it in (old, new):
-        if _fingerprint(it):
-            raise TypeError("a fingerprint does not say which tensors differ: pass it to `verify`")
-    return compared(*_both(old, new, options))
+def compare(old: Model, new: Model, values: bool, options: Options) -> Report:
+    """Return what differs between two models, also in their values."""
+    both = _both(old, new, options)
+    # After the ranks have met, so that none waits for this one.
+    paths = tuple(it for it in (old, new) if isinstance(it, (str, os.PathLike))) if values else None
+    if paths is not None and len(paths) != 2:
+        raise TypeError("values are compared between models in files: save the one in memory, and pass its path")
+    return compared(*both, paths, options.get("rename"))
 
 
 def verify(x: Model, expected: Model, options: Options) -> Report:
     """Compare a model with the expected one. Raises `VerifyError` if anything differs."""
-    wanted, found = _both(expected, x, options)
+    wanted, found = _both(expected, x, options, _fingerprint(expected))
     if isinstance(wanted, bytes):
         if wanted != found.fingerprint:
             raise VerifyError(f"the fingerprint is {found.fingerprint.hex()}, and {wanted.hex()} is expected")

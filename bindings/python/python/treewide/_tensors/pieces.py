@@ -123,17 +123,12 @@ class Kind(NamedTuple):
         return digest(json.dumps([name, self.dtype, self.shape]).encode())
 
 
-def kind_of(tensor: Any, shape: Sequence[int], dtype: str | None = None) -> Kind:
-    """Return the kind of the full tensor, of `shape` in items, that `tensor` is a piece of.
-
-    Raises `TypeError` if the type has no name in safetensors, and none is given; `ValueError` for an impossible shape.
-    """
-    item = tensor.element_size() if hasattr(tensor, "element_size") else _viewed(tensor).itemsize
-    return _kind(dtype, getattr(tensor, "dtype", None), tuple(map(operator.index, shape)), item)
-
-
 @functools.lru_cache(4096)
-def _kind(dtype: str | None, own: Any, stored: tuple[int, ...], item: int) -> Kind:
+def kind_of(dtype: str | None, own: Any, stored: tuple[int, ...], item: int) -> Kind:
+    """Return the kind of a tensor of a type of safetensors, or of the library that it is `own` of.
+
+    Raises `TypeError` if the type has no name in safetensors; `ValueError` for an impossible shape.
+    """
     if dtype is None:
         name = str(own or ("uint8" if item == 1 else f"of {item} bytes")).rpartition(".")[2]
         if name not in _DTYPES:
@@ -158,6 +153,11 @@ def _checked(dtype: str, stored: tuple[int, ...], item: int) -> Kind:
     return kind
 
 
+def _kind_of(it: Piece) -> Kind:
+    size = it.tensor.element_size() if hasattr(it.tensor, "element_size") else _viewed(it.tensor).itemsize
+    return kind_of(it.dtype, getattr(it.tensor, "dtype", None), tuple(map(operator.index, it.shape)), size)
+
+
 def _viewed(tensor: Any) -> Any:
     return tensor if hasattr(tensor, "shape") else memoryview(tensor)
 
@@ -179,7 +179,7 @@ def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /, *, stream: Any = Non
                 raise ValueError("a list of pieces is empty")
             if not all(isinstance(it, Piece) for it in (several if isinstance(name, str) else [name])):
                 raise TypeError("give a Piece, or a list of them, by the name of the tensor")
-            kinds = {kind_of(it.tensor, it.shape, it.dtype) for it in several}
+            kinds = set(map(_kind_of, several))
             if len(kinds) > 1:
                 raise ValueError("its pieces have several types or shapes")
             kind = kinds.pop()

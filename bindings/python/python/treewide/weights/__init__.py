@@ -12,7 +12,7 @@ from collections.abc import Mapping as _Mapping
 from typing import Any as _Any, Unpack as _Unpack
 
 from treewide._tensors import models as _models, pieces as _pieces
-from treewide._tensors.lists import Finding, Report, TensorDigest, TensorDigests, Verdict, VerifyError
+from treewide._tensors.lists import Finding, Report, TensorDigest, TensorDigests, Values, Verdict, VerifyError
 from treewide._tensors.pieces import Different, Missing, Piece, merge
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Report",
     "TensorDigest",
     "TensorDigests",
+    "Values",
     "Verdict",
     "VerifyError",
     "compare",
@@ -70,13 +71,17 @@ def verify(x: _models.Model, expected: _models.Model, /, **options: _Unpack[_mod
     return _models.verify(x, expected, options)
 
 
-def compare(old: _models.Model, new: _models.Model, /, **options: _Unpack[_models.Options]) -> Report:
+def compare(
+    old: _models.Model, new: _models.Model, /, *, values: bool = False, **options: _Unpack[_models.Options]
+) -> Report:
     """Return what differs between two models. The report is true if nothing does.
 
     `old` and `new` are what `digests` takes, and `options` are those of `digests`, for both. A tensor is `moved` only
-    if it is there once in each model: norms of ones and biases of zeros are all alike. Raises as `digests`.
+    if it is there once in each model: norms of ones and biases of zeros are all alike. `values=True` reads tensors that
+    were changed or retyped a second time, and says by how much they differ; both models are in files then. Raises as
+    `digests`.
     """
-    return _models.compare(old, new, options)
+    return _models.compare(old, new, values, options)
 
 
 def parts(x: _Any, /, *, stream: _Any = None) -> bytes:

@@ -3,13 +3,9 @@
 use crate::shell::sheet::{Row, Sheet, Text};
 use crate::shell::terminal::Form;
 use crate::shell::tone::Tone;
-use crate::shell::wording::count;
 use std::path::Path;
 use treewide_files::list::json::Object;
-use treewide_tensors::{Finding, Rows, TensorDigest, Tensors, Verdict, list};
-
-/// The most ranges of rows that a line for people names.
-const NAMED: usize = 3;
+use treewide_tensors::{Difference, Finding, TensorDigest, Tensors, Verdict, list};
 
 /// Writes the list of a model.
 pub(super) fn list(sheet: &mut Sheet, tensors: &Tensors, json: bool) -> anyhow::Result<()> {
@@ -36,16 +32,12 @@ pub(super) fn list(sheet: &mut Sheet, tensors: &Tensors, json: bool) -> anyhow::
 }
 
 /// Writes what differs about a tensor.
-pub(super) fn finding(
-    sheet: &mut Sheet,
-    finding: &Finding,
-    rows: Option<&Rows>,
-) -> anyhow::Result<()> {
+pub(super) fn finding(sheet: &mut Sheet, finding: &Finding) -> anyhow::Result<()> {
     let tone = match finding.verdict {
         Verdict::Moved | Verdict::Added | Verdict::Alias => Tone::Moved,
         _ => Tone::Changed,
     };
-    let detail = finding.detail(list::escape) + &rows.map_or_else(String::new, named);
+    let detail = finding.detail(list::escape);
     let text = || {
         let word = finding.verdict.word().to_uppercase();
         let blanks = " ".repeat(10 - word.len());
@@ -53,7 +45,7 @@ pub(super) fn finding(
     };
     sheet.row(&Row {
         detail: detail.clone(),
-        more: &|object| keys(object, finding, rows),
+        more: &|object| keys(object, finding),
         text: Text::Parts(&text),
         ..Row::new(Path::new(&finding.name), finding.verdict.word(), "tensor", tone)
     })?;
@@ -69,7 +61,7 @@ fn add<'a>(object: &'a mut Object, tensor: &TensorDigest) -> &'a mut Object {
         .string("digest", &tensor.hash().to_hex())
 }
 
-fn keys(object: &mut Object, finding: &Finding, rows: Option<&Rows>) {
+fn keys(object: &mut Object, finding: &Finding) {
     for (key, tensor) in [("old", &finding.old), ("new", &finding.new)] {
         match tensor {
             Some(tensor) => object.raw(key, add(&mut Object::new(), tensor).finish().trim_end()),
@@ -77,24 +69,19 @@ fn keys(object: &mut Object, finding: &Finding, rows: Option<&Rows>) {
         };
     }
     object.string_or_null("other", finding.other.as_deref());
-    if let Some(rows) = rows {
+    if let Some(Difference { rows, values }) = &finding.difference {
         let ranges: Vec<_> =
             rows.first.iter().map(|it| format!("[{},{}]", it.start, it.end)).collect();
         object
             .list("rows", &ranges)
             .number("more_ranges", rows.more)
             .number("rows_different", rows.different);
+        // JSON has no infinity.
+        let number = |it: f64| if it.is_finite() { it.to_string() } else { "null".to_owned() };
+        if let Some(values) = values {
+            object.number("values", values.all).number("values_equal", values.equal);
+            object.raw("largest_difference", number(values.largest));
+            object.raw("relative_norm", number(values.norm));
+        }
     }
-}
-
-/// Such as `, 12 of 64 rows: 17, 20..30 and 2 more`.
-fn named(rows: &Rows) -> String {
-    let ranges = rows.first.iter().take(NAMED).map(|it| match it.end - it.start {
-        1 => it.start.to_string(),
-        _ => format!("{}..{}", it.start, it.end),
-    });
-    let more = rows.first.len().saturating_sub(NAMED) as u64 + rows.more;
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let (ranges, all) = (ranges.collect::<Vec<_>>().join(", "), count(rows.all, "row"));
-    format!(", {} of {all}: {ranges}{more}", rows.different)
 }
