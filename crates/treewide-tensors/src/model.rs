@@ -233,6 +233,14 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 /// The files of the model in a directory, or its index.
 fn inside(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let names = entries(directory)?;
+    // A repository in the cache of Hugging Face: its `main`.
+    let snapshots = directory.join("snapshots");
+    if names.contains(&snapshots)
+        && let Ok(main) = fs::read_to_string(directory.join("refs/main"))
+        && main.bytes().all(|it| it.is_ascii_alphanumeric())
+    {
+        return inside(&snapshots.join(main));
+    }
     let with = |end: &str| {
         let ends = |it: &&PathBuf| it.to_string_lossy().ends_with(end);
         names.iter().filter(ends).cloned().collect::<Vec<_>>()

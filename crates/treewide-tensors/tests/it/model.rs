@@ -192,3 +192,18 @@ fn fingerprint_is_that_of_the_list_in_every_form() {
     assert_eq!(list::fingerprint(&found), treewide::file::hash(&path).unwrap());
     assert_eq!(list::read(path).unwrap(), found);
 }
+
+#[test]
+fn model_of_a_repository_is_its_main() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for part in ["refs", "snapshots/12ab", "snapshots/old"] {
+        fs::create_dir_all(at.join(part)).unwrap();
+    }
+    write(&at.join("refs"), "main", "12ab");
+    write(&at.join("snapshots/12ab"), "model.safetensors", safetensors(&[A]));
+    write(&at.join("snapshots/old"), "model.safetensors", safetensors(&[B]));
+    assert_eq!(digests(at)["a"].hash(), hash(A.3));
+    write(&at.join("refs"), "main", "../..");
+    assert!(refusal(at).contains("there is no *.safetensors"));
+}
