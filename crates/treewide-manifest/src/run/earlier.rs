@@ -4,7 +4,7 @@
 //! [`Earlier::judge`].
 
 use crate::error::{Error, ErrorKind};
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{Manifest, Records};
 use crate::format::name;
 use crate::format::record::{Doubt, Facts, FileRecord, Record, What};
 use crate::format::trust::Key;
@@ -27,6 +27,8 @@ const SECOND: i64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
     manifest: Option<Manifest>,
+    /// Records of the manifest, and the place of the next one.
+    records: Option<(Records, usize)>,
     past: Option<Past>,
     has: Option<Table>,
     had: Option<Table>,
@@ -113,15 +115,17 @@ impl Earlier {
     /// The records that were found: those of the manifest, and then those of the past, the newest first.
     fn read(&mut self, found: Found) -> Result<Vec<Was>, Error> {
         let mut all = Vec::new();
-        // This is rare, so the manifest is read again.
+        // A folder with another name has its files in their order, so that the manifest is read once more.
         let places: BTreeSet<_> = found.has.iter().map(|it| it.place as usize).collect();
-        if let (Some(manifest), Some(last)) = (&self.manifest, places.last()) {
-            for (place, record) in manifest.records()?.enumerate().take(last + 1) {
-                let record = record?;
-                if places.contains(&place) {
-                    all.push((record, None));
-                }
-            }
+        for place in places {
+            let Some(manifest) = &self.manifest else { break };
+            let (records, next) = match &mut self.records {
+                Some(it) if it.1 <= place => it,
+                it => it.insert((manifest.records()?, 0)),
+            };
+            let record = records.nth(place - *next).transpose()?;
+            *next = place + 1;
+            all.extend(record.map(|it| (it, None)));
         }
         for known in found.had {
             let Some(past) = &mut self.past else { break };
