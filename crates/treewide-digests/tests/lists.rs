@@ -314,7 +314,10 @@ fn moved(random: &mut Random, text: &[u8]) -> Option<Vec<u8>> {
         let texts: Vec<_> = below.iter().filter_map(|it| value.pointer(it)?.as_str()).collect();
         let name = texts.iter().find(|it| FILES.iter().any(|(name, _)| name == *it));
         let digest = texts.iter().max_by_key(|it| it.len())?;
-        value = serde_json::json!({ *name.unwrap_or(&key): digest });
+        let name = name.unwrap_or(&key);
+        let of_name = random.below(2) == 0;
+        let (first, second) = if of_name { (name, digest) } else { (digest, name) };
+        value = serde_json::json!({ *first: second });
     }
     match document.pointer_mut(parent)? {
         Value::Object(object) => drop(object.remove(key)),
@@ -360,7 +363,10 @@ fn edited(random: &mut Random, text: &[u8], others: &[&[u8]]) -> Vec<u8> {
             let part = all.remove(at);
             all.insert(random.below(all.len() + 1), part);
         }
-        5 => all.truncate(at),
+        5 => {
+            all.truncate(at);
+            all.push(&byte[..random.below(byte.len())]);
+        }
         _ => {
             let place = random.below(byte.len());
             match random.below(3) {

@@ -199,19 +199,11 @@ fn a_listed_file_without_a_digest_to_trust_fails() {
 fn a_list_that_is_cut_off_fails() {
     let folder = abc();
     let list = sums(&["a", "b"]);
-    let json = folder.treewide("sum --json a b").run().text().to_owned();
-    let tagged = folder.treewide("sum --tag a b").run().text().to_owned();
     // Near both ends of the last line, and at some places between. Without its line end, the line is still whole.
     let cuts = |list: &str| {
         let (first, end) = (list.find('\n').unwrap() + 2, list.len() - 1);
         (first..end).filter(move |it| it - first < 4 || end - it < 8 || it % 9 == 0)
     };
-    for list in [&list, &json, &tagged] {
-        for cut in cuts(list) {
-            let ended = folder.treewide("check").stdin(&list[..cut]).run();
-            assert_eq!(ended.code, Some(3), "{}: {ended:?}", &list[..cut]);
-        }
-    }
     // Half of a name is a name, and half of a digest a digest.
     folder.write("longname", "a");
     let long = folder.treewide("sum a longname").run().text().to_owned();

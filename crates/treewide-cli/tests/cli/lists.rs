@@ -155,6 +155,7 @@ x | {"files":[{"name":"alpha.txt","sha256":"@SHA256"}],"assets":{"name":"b","sha
 x | {"files":[{"name":"alpha.txt","sha256":"@SHA256"}],"sha256":{"sub/b":"x"}}\n |  | 3 | JSON with a digest in sha256, where none is read
 x | {"files":[{"name":"alpha.txt","sha256":"@SHA256"}],"x":[["sub/b","@MD5"]]}\n |  | 3 | JSON with a digest in x, where none is read
 x | {"files":[{"name":"alpha.txt","sha256":"@SHA256"}],"x":{"sub/b":"sha256:@BASE64"}}\n |  | 3 | JSON with a digest in x, where none is read
+x | {"files":[{"name":"alpha.txt","sha256":"@SHA256"}],"x":{"@ZERO":"sub/b"}}\n |  | 3 | JSON with a digest in x, where none is read
 x | {"name":"alpha.txt","sha256":"@SHA256","sub/b":"@ZERO"}\n |  | 3 | JSON with a digest in sub/b, where none is read
 x | {"subject":[{"name":"alpha.txt","digest":{"sha256":"@SHA256"}}],"predicate":{"materials":[{"digest":{"sha1":"@SHA1"}}]}}\n |  | 0 | 1 OK
 repodata.json | {"packages":[{"name":"sub/b","sha256":"@ZERO"}],"packages.conda":{"alpha.txt":{"sha256":"@SHA256"}}}\n |  | 3 | JSON with packages that have no names

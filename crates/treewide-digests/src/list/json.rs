@@ -65,7 +65,7 @@ impl Json {
 
     fn object(&self, object: &Map<String, Value>, said: &mut Vec<Said>) -> Result<(), String> {
         if self.title.is_or_ends_in("repodata.json") || object.contains_key("repodata_version") {
-            has_no_digest(object.iter().filter(|it| !PACKAGES.contains(&&it.0[..])))?;
+            no_digest(object, |it| PACKAGES.contains(&it))?;
             for packages in PACKAGES.iter().filter_map(|it| object.get(*it)) {
                 let packages =
                     packages.as_object().ok_or("JSON with packages that have no names")?;
@@ -78,7 +78,7 @@ impl Json {
         let place = |key: &&'static str| Some((*key, object.get(*key)?.as_array()?));
         match ARRAYS.iter().filter_map(place).collect::<Vec<_>>()[..] {
             [(key, entries)] => {
-                has_no_digest(object.iter().filter(|it| it.0 != key))?;
+                no_digest(object, |it| it == key)?;
                 entries.iter().try_for_each(|it| entry(None, it, said))
             }
             [] if NAMES.iter().any(|it| object.contains_key(*it)) => {
@@ -89,29 +89,28 @@ impl Json {
     }
 }
 
-/// Values that are not read may hold no digest.
-fn has_no_digest<'a>(values: impl Iterator<Item = (&'a String, &'a Value)>) -> Result<(), String> {
-    fn is_digest((key, value): (&String, &Value)) -> bool {
-        !OF_OTHERS.contains(&&key[..]) && (tag_of(key).is_some() || holds_digest(value))
+/// What is not read of an object may hold no digest.
+fn no_digest(object: &Map<String, Value>, is_read: impl Fn(&str) -> bool) -> Result<(), String> {
+    fn is_digest(text: &str) -> bool {
+        let (tag, digits) = digits::tag(text.as_bytes());
+        let digest = digits::decode(digits, Algorithm::tagged(tag));
+        digest.is_some_and(|it| it.len() >= Algorithm::MD5.digest_len())
     }
-    fn holds_digest(value: &Value) -> bool {
+    fn is_at((key, value): (&String, &Value)) -> bool {
+        let is_key = || tag_of(key).is_some() || is_digest(key);
+        !OF_OTHERS.contains(&&key[..]) && (is_key() || is_below(value))
+    }
+    fn is_below(value: &Value) -> bool {
         match value {
-            Value::Array(values) => values.iter().any(holds_digest),
-            Value::Object(object) => object.iter().any(is_digest),
-            Value::String(text) => {
-                let (tag, digits) = digits::tag(text.as_bytes());
-                let digest = digits::decode(digits, Algorithm::tagged(tag));
-                digest.is_some_and(|it| it.len() >= Algorithm::MD5.digest_len())
-            }
+            Value::Array(values) => values.iter().any(is_below),
+            Value::Object(object) => object.iter().any(is_at),
+            Value::String(text) => is_digest(text),
             _ => false,
         }
     }
-    match { values }.find(|it| is_digest(*it)) {
-        Some((key, _)) => {
-            Err(format!("JSON with a digest in {}, where none is read", quoted(key.as_bytes())))
-        }
-        None => Ok(()),
-    }
+    let mut unread = object.iter().filter(|it| !is_read(it.0));
+    let Some((key, _)) = unread.find(|it| is_at(*it)) else { return Ok(()) };
+    Err(format!("JSON with a digest in {}, where none is read", quoted(key.as_bytes())))
 }
 
 /// The name of the algorithm in the key of a digest, which may be empty. `None` if it is another key.
@@ -124,7 +123,7 @@ fn tag_of(key: &str) -> Option<&str> {
 /// An object about a file, which is called so if it does not say it itself.
 fn entry(name: Option<&[u8]>, value: &Value, said: &mut Vec<Said>) -> Result<(), String> {
     let object = value.as_object().ok_or("JSON with an entry that is not an object")?;
-    has_no_digest(object.iter().filter(|it| tag_of(it.0).is_none()))?;
+    no_digest(object, |it| tag_of(it).is_some())?;
     let names: Vec<_> = NAMES.iter().filter_map(|it| object.get(*it)?.as_str()).collect();
     let name = match (name, &names[..]) {
         (Some(name), _) => name.to_vec(),
