@@ -54,7 +54,7 @@ pub(crate) const DIFF: Notes = Notes {
 /// Reads every file, and reports what is changed, added, removed, moved or of another type. A file whose
 /// content differs although its mtime, ctime and inode are as recorded is reported as ROT: no one wrote
 /// to it. If only ctime, inode or device moved, it is SUSPECT: see docs/manifests.md. Without an index (X.b3.tw), X.b3 is a plain list, and only the content of files is compared. A
-/// line is written for each difference, and a last line on standard error counts all.
+/// line is written for each difference, and a last line on standard error counts all entries: files, directories and links.
 #[derive(Args)]
 #[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
 pub(crate) struct VerifyArgs {
