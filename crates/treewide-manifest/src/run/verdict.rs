@@ -425,7 +425,7 @@ pub struct Report {
     pub uncovered: u64,
     /// The day on which the file was read that was not read for longest, of those in the new manifest.
     pub oldest: Option<Day>,
-    /// With this one, as many runs [with this budget](crate::machine::Update::scrub) read all files.
+    /// Runs that read all files by this [budget](crate::machine::Update::scrub), with this one.
     pub runs: Option<u64>,
     /// Files whose content was read.
     pub files_read: u64,
