@@ -197,7 +197,7 @@ def test_models_in_several_files(tmp_path):
         ("{}", "no weight_map"),
         ("[]", "not an object"),
         ('{"weight_map":{"a":"b","a":"c"}}', "the index: JSON with a key that is there twice"),
-        ("{", "not JSON"),
+        ("{", "the JSON is cut off"),
     ]:
         index.write_text(text)
         with pytest.raises(ValueError, match=match):
