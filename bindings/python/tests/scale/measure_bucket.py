@@ -18,7 +18,7 @@ from treewide._scale.buckets.shards import BucketJob, hash_shard
 from treewide._scale.found import Found
 from treewide._scale.objects import Object
 from treewide._scale.reading import Reply
-from treewide._scale.results import base85, seal, unseal
+from treewide._scale.results import seal, text_of, unseal
 
 ROOT = "made://bucket/"
 #: Objects of a list, and lists of a result.
@@ -65,7 +65,7 @@ def driver(objects: int) -> None:
             parts = [[f"{after}{it:03}", digest(f"{after}{it}".encode())] for it in groups]
             result = {
                 "status": "ok", "after": after, "until": until, "requests": 1, "unknown": 0, "doubt": None, "large": [],
-                "lists": [[last, [f"part-{it.hex()[:32]}", base85(it), GROUP, GROUP * 100]] for last, it in parts],
+                "lists": [[last, [f"part-{it.hex()[:32]}", text_of(it), GROUP, GROUP * 100]] for last, it in parts],
                 "counts": {"same": len(groups) * (GROUP - changed), "changed": len(groups) * changed},
                 "differences": [["changed", f"{after}{it}", "", "0" * 40, "0" * 40] for it in [*groups] * changed],
                 "read": {"attested": len(groups) * GROUP}, "bytes_read": 0, "unread": {}, "gone": [],

@@ -177,7 +177,7 @@ def test_pages_and_cuts_at_their_edges(count):
     source = Bucket({it: b"" for it in keys})
     retries = Retries()
     assert [it.key for page in listed(source, ROOT, "", None, retries) for it in page] == keys
-    places = cuts(source, ROOT, "", None, 9, Retries())
+    places = cuts(source, ROOT, "", None, 9, Retries(), least=7)
     assert len(places) <= 9 and (count <= 7) == (not places)
     ends = ["", *places, None]
     parts = [
@@ -196,7 +196,7 @@ def test_cuts_find_what_names_are_made_of():
         ):
             source = Bucket({prefix + it: b"" for it in names})
             source.lists = 0
-            places = cuts(source, ROOT, "", None, 7, Retries())
+            places = cuts(source, ROOT, "", None, 7, Retries(), least=7)
             assert len(places) >= 3 and source.lists < 80, (prefix, names[0], source.lists)
             keys = source.names()
             sizes = [

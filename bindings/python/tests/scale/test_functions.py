@@ -61,8 +61,11 @@ def test_pieces_shrink_and_cover_everything():
     objects = [Object("a", 10 << 40, '"1"'), Object("b", 3 * MIB + 5, '"2"'), Object("c", 200 * MIB, '"3"')]
     objects += [Object(f"small{it}", it, '"4"') for it in range(5000)]
     tasks = BytesCover(objects).missing(100)
-    for object in objects:
-        ranges = sorted(it[1:3] for task in tasks for it in task if it.object == object)
+    of = {it: [] for it in objects}
+    for it in (it for task in tasks for it in task):
+        of[it.object].append(it[1:3])
+    for object, ranges in of.items():
+        ranges.sort()
         assert ranges[0][0] == 0 and ranges[-1][1] == object.size
         assert all(left[1] == right[0] for left, right in pairwise(ranges))
     sizes = [it.stop - it.start for task in tasks for it in task if it.object == objects[0]]

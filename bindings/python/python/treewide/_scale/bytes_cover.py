@@ -42,6 +42,8 @@ class Hashed:
 @dataclass
 class _Open:
     parts: Parts
+    #: Bytes that are not hashed yet. To ask the parts each time would take as long as there are results.
+    left: int
     #: Who hashed which range, so that two who disagree can be named.
     hosts: list[tuple[int, int, str]] = field(default_factory=list)
     failures: int = 0
@@ -60,7 +62,7 @@ class BytesCover:
         hashed: Callable[[Object, bytes, Parts], object] = lambda object, digest, parts: None,
     ) -> None:
         """Begin with nothing. `group` says by which groups an object is hashed; `hashed` takes its parts in the end."""
-        self._open = {it: _Open(Parts(it.size, object=it.identity)) for it in objects}
+        self._open = {it: _Open(Parts(it.size, object=it.identity), it.size) for it in objects}
         self._group, self._hashed = group, hashed
         self.found: dict[Object, Hashed] = {}
         #: Objects that an earlier run read in part, and the bytes that it read.
@@ -128,7 +130,7 @@ class BytesCover:
                 continue
             self._absorb(object, state, Parts.from_bytes(bytes_of(it["parts"]) or b""), host, is_earlier)
             state.cause = detail or state.cause
-            if object in self._open and status == "ok" and not state.parts.missing():
+            if object in self._open and status == "ok" and not state.left:
                 digest = state.parts.finish()
                 self._hashed(object, digest, state.parts)
                 self._settle(object, Hashed(object, "hashed", digest))
@@ -150,11 +152,11 @@ class BytesCover:
             state.hosts.append((known[0][0], known[-1][1], host))
         self.done += new
         self.left -= new
+        state.left -= new
         if is_earlier:
             self.resumed.add(object)
             self.resumed_bytes += new
 
     def _settle(self, object: Object, found: Hashed) -> None:
-        state = self._open.pop(object)
-        self.left -= sum(stop - start for start, stop in state.parts.missing())
+        self.left -= self._open.pop(object).left
         self.found[object] = found

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from treewide._scale.objects import Object
 from treewide._scale.reading import Changed, Refused, Retries, Source, cause_of, hash_range, head
-from treewide._scale.results import base85, bytes_of, host, seal, unseal
+from treewide._scale.results import bytes_of, host, seal, text_of, unseal
 from treewide._scale.sources import source_of
 from treewide._treewide import Parts
 
@@ -63,7 +63,7 @@ def hash_pieces(pieces: list[Piece], source: Source, seconds: float | None) -> l
         status, detail, parts = read_part(*it[:3], source, retries, group=it.group, seconds=left)
         found: dict[str, Any] = {"object": [it.object.uri, it.object.size, it.object.etag, it.object.version]}
         found |= {"status": status, "detail": detail, "requests": retries.requests}
-        return {**found, "range": [it.start, it.stop], "parts": base85(parts.to_bytes())}
+        return {**found, "range": [it.start, it.stop], "parts": text_of(parts.to_bytes())}
 
     if len(pieces) == 1 or source.streams == 1:
         return [it for it in map(hashed, pieces) if it is not None]

@@ -1,7 +1,6 @@
 """Tasks and results as bytes: JSON with a check, which any engine carries and any folder keeps.
 
-A result names its job and the run, the host, and the time. So nothing is taken from
-another.
+A result names its job and the run, the host, and the time. So nothing is taken from another.
 """
 
 import base64
@@ -12,7 +11,7 @@ from typing import Any
 
 from treewide._treewide import digest
 
-__all__ = ["Damaged", "base85", "bytes_of", "host", "seal", "unseal"]
+__all__ = ["Damaged", "bytes_of", "host", "seal", "text_of", "unseal"]
 
 _CHECK = 32
 
@@ -36,14 +35,14 @@ def unseal(data: bytes) -> dict[str, Any]:
     return fields
 
 
-def base85(data: bytes | None) -> str | None:
+def text_of(data: bytes | None) -> str | None:
     """Return bytes as text."""
-    return None if data is None else base64.b85encode(data).decode()
+    return None if data is None else base64.b64encode(data).decode()
 
 
 def bytes_of(text: str | None) -> bytes | None:
-    """Return what `base85` made text of."""
-    return None if text is None else base64.b85decode(text)
+    """Return what `text_of` made text of."""
+    return None if text is None else base64.b64decode(text)
 
 
 def host() -> str:

@@ -209,7 +209,9 @@ class BucketCovering:
     def _cuts(self, after: str, until: str | None, count: int) -> list[str]:
         if isinstance(self._listing, Inventory):
             return self._listing.places(self.shard.root, after, until, count)
-        return cuts(self._listing, self.shard.root, after, until, count, Retries())
+        # Less than a list is not worth several workers.
+        least = self.shard.limit
+        return cuts(self._listing, self.shard.root, after, until, count, Retries(), least=least)
 
     def _begin_large(self) -> None:
         for it in self.keys.large:

@@ -71,8 +71,10 @@ def listed(
         yield kept
 
 
-def cuts(listing: Lists, root: str, after: str, until: str | None, count: int, retries: Retries) -> list[str]:
-    """Return up to `count` keys that cut a range into others, none of them empty; none if it has at most a page.
+def cuts(
+    listing: Lists, root: str, after: str, until: str | None, count: int, retries: Retries, *, least: int
+) -> list[str]:
+    """Return up to `count` keys that cut a range into others, none of them empty; none if it has at most `least` keys.
 
     Nothing is known of the names. So first the last key is looked for, and then keys between it and the first ones, at
     places that are evenly apart.
@@ -84,14 +86,17 @@ def cuts(listing: Lists, root: str, after: str, until: str | None, count: int, r
                 return page[0].key
         return None
 
-    pages = listed(listing, root, after, until, retries)
-    first = next(pages, [])
-    if not first or not next(pages, []):
+    first: list[str] = []
+    for page in listed(listing, root, after, until, retries):
+        first += (it.key for it in page)
+        if len(first) > least:
+            break
+    else:
         return []
-    low = first[-1].key
+    low = first[least - 1]
     seen = {low}
     last = _last(low, until, first_after, seen)
-    places = between(low, last, count, (it.key for it in first))
+    places = between(low, last, count, first)
     with ThreadPoolExecutor(_REQUESTS) as pool:
         found = {it for it in pool.map(first_after, places) if it is not None and it < last}
     # Nothing comes after the last key itself. The keys on the way to it are near an end, most of the time.

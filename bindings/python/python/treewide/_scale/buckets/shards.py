@@ -25,7 +25,7 @@ from treewide._scale.found import Found
 from treewide._scale.lists import ListError
 from treewide._scale.objects import evidence_of, is_suspect
 from treewide._scale.reading import Refused, Retries, Source, cause_of
-from treewide._scale.results import base85, bytes_of
+from treewide._scale.results import bytes_of, text_of
 from treewide._scale.verdicts import KEPT, tally
 from treewide._treewide import blake3, digest
 
@@ -91,7 +91,7 @@ class Handed(NamedTuple):
 
     def fields(self) -> list[Any]:
         """Return it for JSON."""
-        return [self.found, [self.old.found, base85(self.old.digest)] if self.old else None, self.kept]
+        return [self.found, [self.old.found, text_of(self.old.digest)] if self.old else None, self.kept]
 
     @classmethod
     def of(cls, fields: Any) -> "Handed":
@@ -267,7 +267,8 @@ class _Work:
         result = self.result
         # Some were read after others were missed.
         result["differences"] = [
-            [*it[:3], base85(it.expected), base85(it.digest)] for it in sorted(self.differences, key=lambda it: it.key)
+            [*it[:3], text_of(it.expected), text_of(it.digest)]
+            for it in sorted(self.differences, key=lambda it: it.key)
         ]
         return result | {"seen": self.seen.hexdigest(), "requests": self.requests}
 
@@ -395,7 +396,7 @@ class _Work:
             known = self.old.intact if self.old is not None and self.job.output == self.job.lists else set()
             part = write_list(folder_of(self.job.output, self.source), facts, known=known)
         self.result["lists"].append(
-            [last, [part.name, base85(part.digest), part.objects, part.bytes] if part else None]
+            [last, [part.name, text_of(part.digest), part.objects, part.bytes] if part else None]
         )
 
 
