@@ -174,6 +174,9 @@ fn rows_are_those_that_differ() {
     assert_eq!(difference(is[0], now[1]).unwrap(), None);
 }
 
+/// Type and bytes of two tensors, and how many values are equal, the largest difference, and its norm.
+type Case<'a> = (&'a str, &'a [u8], &'a str, &'a [u8], Option<(u64, f64, f64)>);
+
 #[test]
 fn values_differ_by_so_much() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +194,7 @@ fn values_differ_by_so_much() {
     let smalls: Vec<u8> =
         [1_u16, 0xfbff, 0x200, 0x8000, 0].iter().flat_map(|it| it.to_le_bytes()).collect();
     let ints = floats(&[1.0, -2.0, 127.0, 0.0, -128.0]);
-    let cases: [(&str, &[u8], &str, &[u8], Option<(u64, f64, f64)>); 13] = [
+    let cases: [Case<'_>; 13] = [
         ("F32", &f32s, "BF16", &bf16, Some((5, 0.0, 0.0))),
         ("F32", &f32s, "F16", &f16, Some((5, 0.0, 0.0))),
         ("F8_E5M2", &e5m2, "F32", &f32s, Some((5, 0.0, 0.0))),
