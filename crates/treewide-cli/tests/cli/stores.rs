@@ -209,7 +209,7 @@ $ rm {B}/*
 $ mv oci-layout/blobs elsewhere; ln -s ../elsewhere oci-layout/blobs
 > oci-layout | 0 | 4 objects | oci-layout/blobs leads to 
 $ index application/vnd.oci.image.manifest.v1+json {M} 500
-> oci-layout | 1 | (501 bytes instead of 500)
+> oci-layout | 1 | (501 bytes instead of 500) | ; looked for objects named
 $ index x/y {M} -1
 > oci-layout | 3 | ^oci-layout/index.json: FAILED ({NOT} it cannot be understood) | 1 not understood | ; looked for objects named in
 $ head -c 100 oci-layout/index.json | tee oci-layout/index.json > aside

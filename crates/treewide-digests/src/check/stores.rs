@@ -137,8 +137,8 @@ impl fmt::Display for StoreTally {
             _ if is_bag || objects == 0 => Ok(()),
             "" => f.write_str("; not checked: whether all objects are there"),
             followed => {
-                // What was not understood may name more.
-                let is_all = unverified + skipped + unreadable == 0;
+                // What is damaged, or not understood, may name more.
+                let is_all = self.wrong() + unverified + skipped + unreadable == 0;
                 let all = if is_all { " all" } else { "" };
                 write!(f, "; looked for{all} objects named in {followed}")
             }
