@@ -1,7 +1,7 @@
 """`treewide.weights.digests` next to hashing the same local bytes, in turn: `python measure_weights.py RANKS`.
 
-The model is one layer of Llama 8B, 436 MB, sharded by rows (FSDP) or as tensor parallel does; and 700 small tensors. With
-`plain` in place of RANKS it is 2,000 tensors of 4 KiB in this process, without a group and on one thread.
+The model is one layer of Llama 8B, 436 MB, sharded by rows (FSDP) or as tensor parallel does; and 700 small tensors.
+With `plain` in place of RANKS it is 2,000 tensors of 4 KiB in this process, without a group and on one thread.
 """
 
 import os
