@@ -37,7 +37,7 @@ fn hasher_of_every_split_of_every_total() {
     let input = random.bytes(3 * CHUNK_LEN);
     for len in sample(0..=input.len()) {
         let expected = *blake3::hash(&input[..len]).as_bytes();
-        for cut in 0..=len {
+        for cut in sample(0..=len) {
             let piece = 64 + random.length(1500);
             let mut hasher = Hasher::new();
             for side in [&input[..cut], &input[cut..len]] {

@@ -456,8 +456,11 @@ pub(super) unsafe fn output<V: Vector<N>, const N: usize>(
 ) -> [V; 16] {
     let mut message = [V::splat(0); 16];
     let (words, _) = root.block.as_chunks();
-    for (vector, word) in message.iter_mut().zip(V::ORDER) {
-        *vector = V::splat(u32::from_le_bytes(words[word]));
+    // No iterators: at `opt-level = "z"` each step of one is a call.
+    let mut at = 0;
+    while at < 16 {
+        message[at] = V::splat(u32::from_le_bytes(words[V::ORDER[at]]));
+        at += 1;
     }
     V::compress_xof(&splat(root.cv), &message, tail)
 }
