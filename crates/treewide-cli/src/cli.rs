@@ -234,7 +234,9 @@ fn without_command(mut error: clap::Error, args: &[OsString]) -> Result<Command,
     let first = args.get(1).map(Path::new).unwrap_or(Path::new(""));
     let is_option = first.as_os_str().as_encoded_bytes().starts_with(b"-");
     let root = Treewide::command();
-    let names_command = args.iter().any(|it| root.find_subcommand(it).is_some());
+    let before_files = args.iter().take_while(|it| *it != "--");
+    let names_command =
+        before_files.map(Path::new).any(|it| root.find_subcommand(it).is_some() && !it.exists());
     match error.kind() {
         // A command of a command.
         ErrorKind::InvalidSubcommand if root.find_subcommand(first).is_some() => Err(error),

@@ -142,6 +142,7 @@ x | @SHA256  alpha.txt\n@ZERO  gone\n | --ignore-missing | 0 | 1 OK, by SHA-256;
 x | @SHA256  alpha.txt\n@MD5  b@MD5  gone\n | --ignore-missing | 3 | its name may be two lines in one
 x | @SHA256  /__w/x/alpha.txt\n |  | 1 | None of the listed files is here. But alpha.txt is: the list has the paths of the machine that made it.
 x | @SHA256  gone\n |  | 1 | None of the listed files is here. Run this in the directory where the list was made.
+x | {"path":"@ZERO","digest":"@BLAKE3"}\n |  | 1 | 1 missing
 x | [{"name":"alpha.txt","sha256":"@SHA256"},{"name":"b","sha256":null}]\n |  | 3 | b: FAILED (no digest)\n
 x | [{"name":"alpha.txt","sha256":"@SHA256"},{"name":"b","sha256":12345}]\n |  | 3 | b: FAILED (no digest)\n
 x | [{"name":"alpha.txt","sha256":"@SHA256"},{"name":"b","sha256":["@ZERO"]}]\n |  | 3 | b: FAILED (no digest)\n

@@ -73,6 +73,8 @@ fn natural_commands_work_or_say_what_does() {
     let ended = folder.treewide("verify a b").run();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.text().starts_with("a.b3:\nCHANGED  x"), "{ended:?}");
+    let ended = folder.treewide("verify a a.b3 b").run();
+    assert!(ended.text().starts_with("a.b3:\nCHANGED  x"), "{ended:?}");
     // There is no list in which rot could be accepted.
     let ended = folder.treewide("diff a b --json --no-junk").run();
     let rows: Vec<serde_json::Value> =

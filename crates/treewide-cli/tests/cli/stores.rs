@@ -223,7 +223,7 @@ $ (printf '{"manifests":[[]'; yes ,[] | head -2100000; echo ']}') > oci-layout/i
 $ (printf '{"manifests":'; printf '[%.0s' {1..20000}) > oci-layout/index.json
 > oci-layout | 3 | it cannot be understood
 $ put oci-layout/index.json '{"manifests":[{"digest":"sha256:{A}","urls":["https://example.com"]}]}'
-> oci-layout | 0
+> oci-layout | 1 | {A}: MISSING
 $ put oci-layout/index.json '{"manifests":[{"digest":"sha256:{M}","size":501},{"mediaType":"application/x","digest":"sha256:{C}","size":437}]}'
 > oci-layout | 1 | {B}/{M}: FAILED ({B}/{C} has 438 bytes by it, and 437 by another record)
 $ index application/vnd.oci.image.manifest.v1+json {S} 75313

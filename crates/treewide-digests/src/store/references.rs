@@ -180,7 +180,12 @@ impl References {
 
     fn not_followed(&mut self, path: &Path, is_usual: bool, why: &str) {
         let cause = format!("may name objects that were not looked for: {why}");
-        self.doubts.insert(path.to_owned(), Doubt { cause, is_usual });
+        // The first doubt that is not usual stays.
+        let doubt =
+            self.doubts.entry(path.to_owned()).or_insert(Doubt { cause: cause.clone(), is_usual });
+        if doubt.is_usual {
+            *doubt = Doubt { cause, is_usual };
+        }
     }
 
     /// Follows a manifest or index of containers, and the manifests that it names. `place` is where the blob with a digest is, and a
@@ -214,11 +219,12 @@ impl References {
                     continue;
                 };
                 // A layer with addresses is elsewhere, and seldom stored.
-                if descriptor.urls.is_some_and(|it| !it.is_empty()) && !is_there(&blob) {
+                let is_elsewhere = descriptor.urls.is_some_and(|it| !it.is_empty());
+                if kind == Is::Other && is_elsewhere && !is_there(&blob) {
                     self.wrong.push(Object::Passed("layers that are kept elsewhere"));
                     continue;
                 }
-                if kind == Is::Unknown {
+                if kind == Is::Unknown && is_there(&blob) {
                     let of_type = shown_text(descriptor.media_type.as_deref().unwrap_or_default());
                     let why = format!("its type is not known: {of_type}");
                     self.not_followed(&blob, true, &why);
@@ -328,7 +334,8 @@ pub(super) fn of_ollama(root: &Path) -> References {
             if let Some(path) = references.record(entry, is) {
                 // What a link names is an object.
                 let blob = |it: PathBuf| Some(root.join("blobs").join(it.file_name()?));
-                let path = path.read_link().ok().and_then(blob).unwrap_or(path);
+                let blob = path.read_link().ok().and_then(blob).filter(|it| is_there(it));
+                let path = blob.unwrap_or(path);
                 references.manifest(&path, Some(&format!("{model}:{tag}")), &place);
             }
         }

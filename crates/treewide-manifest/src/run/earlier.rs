@@ -64,8 +64,10 @@ impl Was {
 }
 
 impl Judged {
-    fn doubt(verdict: Verdict, was: &Was, is_new: bool) -> Self {
-        Self { doubt: Some((verdict, Box::new(was.file.clone()))), then: was.then(false, is_new) }
+    fn doubt(verdict: Verdict, was: &Was, name: &[u8], is_new: bool) -> Self {
+        // A file that had another name is not back.
+        let then = was.then(false, is_new).filter(|_| was.name == name);
+        Self { doubt: Some((verdict, Box::new(was.file.clone()))), then }
     }
 }
 
@@ -256,13 +258,13 @@ impl Earlier {
                     false => other_content(facts, facts.bytes == stamp.len, Some(moved)),
                 };
                 if verdict.is_doubtful() {
-                    return Ok(Judged::doubt(verdict, it, is_new));
+                    return Ok(Judged::doubt(verdict, it, name, is_new));
                 }
             }
         }
         let doubt = |it: &Was, moved| {
             let from = is_other(it).then(|| it.name.clone());
-            Ok(Judged::doubt(Verdict::Suspect { moved, from }, it, is_new))
+            Ok(Judged::doubt(Verdict::Suspect { moved, from }, it, name, is_new))
         };
         if !by_inode.all().any(has_its_content) {
             for it in self.read(by_inode)?.into_iter().filter(is_other) {

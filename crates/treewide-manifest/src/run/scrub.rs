@@ -86,7 +86,8 @@ impl Picked {
         files.sort_unstable();
         let (mut left, mut last) = (0, None);
         for (turn, place, bytes) in files {
-            if left == 0 {
+            // Empty files are read with those before them.
+            if left == 0 && (bytes > 0 || picked.runs == 0) {
                 (picked.runs, left) = (picked.runs + 1, budget.of(all).max(1));
             }
             if picked.runs == 1 {

@@ -81,7 +81,7 @@ fn pairs(operands: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>
             _ => {}
         }
         takes_directory = !it.is_dir();
-        if takes_directory && pairs.iter().all(|(list, _)| list != it) {
+        if takes_directory {
             pairs.push((it.clone(), None));
         }
     }
