@@ -453,7 +453,7 @@ emulated() {
     need "$qemu" "$gcc"
     need_target "$triple"
     # An x86-64 runs programs of 32 bits itself.
-    if "$gcc" -static -x c - -o "$target/$arch" <<<"int main(void) { return 0; }" && "$target/$arch"; then qemu="env"; fi
+    if [[ $arch == i686 ]] && "$gcc" -static -x c - -o "$target/$arch" <<<"int main(void) { return 0; }" && "$target/$arch"; then qemu="env"; fi
     # Static, so that the emulator needs no foreign libraries.
     export "CARGO_TARGET_${name^^}_LINKER=$gcc" "CARGO_TARGET_${name^^}_RUNNER=$qemu" "CC_$name=$gcc"
     export "CARGO_TARGET_${name^^}_RUSTFLAGS=-C target-feature=+crt-static"

@@ -241,22 +241,15 @@ fn damage_to_any_byte_of_an_index_is_seen() {
     tree.snapshot();
     let path = index_path(&tree.list());
     let whole = fs::read(&path).unwrap();
-    let key = whole.windows(9).rposition(|it| it == b",\"check\":").unwrap();
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         fs::write(&path, &damaged).unwrap();
-        // Of a manifest whose last key has another name, nothing else is damaged.
-        let is_name = (key..key + 9).contains(&at);
         let manifest = tree.manifest();
         let mut records = manifest.records().unwrap();
         while records.next().is_some() {}
-        let is_seen = !manifest.has_index() || records.damage().is_some();
-        assert!(is_name || is_seen, "byte {at}");
+        assert!(!manifest.has_index() || records.damage().is_some(), "byte {at}");
     }
-    // The first manifests have no check.
-    fs::write(&path, [&whole[..key], b"}\n"].concat()).unwrap();
-    assert!(tree.quick().is_fine());
 }
 
 /// Nothing at all.

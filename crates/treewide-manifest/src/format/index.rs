@@ -83,7 +83,7 @@ pub struct Trailer {
     /// The check of the last section of the [past](crate::past_path). A manifest that dropped nothing has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<String>,
-    /// The BLAKE3 hash of all bytes of the index before this key, in hex. The first manifests have none.
+    /// The BLAKE3 hash of all bytes of the index before this key, in hex. Without it an index is damaged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
 }
@@ -267,10 +267,10 @@ impl IndexFile {
 
     /// An error if the bytes up to the check of the last line, which was read last, are not as they were written.
     fn check(&mut self) -> Result<(), String> {
-        let Some(check) = &self.trailer.check else { return Ok(()) };
         let at = self.line.windows(CHECK.len()).rposition(|it| it == CHECK.as_bytes());
         self.hasher.update(&self.line[..at.unwrap_or(0)]);
-        if self.hasher.finalize().to_hex().as_str() != check {
+        // A key that is damaged is not this key, and none is found.
+        if self.trailer.check.as_deref() != Some(self.hasher.finalize().to_hex().as_str()) {
             return Err(
                 "it does not have the hash of its bytes: it is damaged, or was edited".into()
             );

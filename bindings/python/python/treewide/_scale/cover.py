@@ -59,7 +59,7 @@ class Cover:
         seconds = seconds or min(max((time.monotonic() - self._began) / _SHARE, _SHORTEST), LONGEST)
         self._round += 1
         common = {"job": self.key, "run": self.job.run, "round": self._round, "seconds": seconds}
-        common |= {"option": dict(self.job.option), "version": __version__, "here": self.job.here}
+        common |= {"option": dict(self.job.option), "version": __version__, "here": self._covering.here}
         return [seal({**common, **it}) for it in self._covering.missing(max(1, workers))]
 
     def take(self, result: bytes) -> None:
@@ -129,7 +129,7 @@ def hash_all(
     cover = job if isinstance(job, Cover) else Cover(job, told)
     folder = Work(work, cover.key) if isinstance(work, (str, PathLike)) else work
     if folder is not None:
-        folder.forget_old(told)
+        folder.forget_old(cover.job.run, told)
         cover.continues(folder)
     count, failed, is_kept = workers or 1, 0, True
     errors: list[Exception] = []

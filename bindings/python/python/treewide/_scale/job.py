@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from secrets import token_hex
@@ -45,18 +45,18 @@ class Job:
     unpinned: bool = False
     run: str = field(default_factory=lambda: token_hex(8))
 
-    @property
-    def here(self) -> str | None:
-        """The directory that paths are relative to; `None` if none is."""
-        named = [it for it in [*self.urls, self.list, self.output] if it is not None and scheme_of(it) == "file"]
-        return None if all(os.path.isabs(path_of(it)) for it in named) else os.getcwd()
+    def here(self, urls: Iterable[str]) -> str | None:
+        """Return the directory that paths are relative to, with those of the objects; `None` if none is."""
+        named = [*urls, *self.urls, self.list, self.output, self.inventory, self.outboards]
+        files = [path_of(it) for it in named if it is not None and scheme_of(it) == "file"]
+        return None if all(map(os.path.isabs, files)) else os.getcwd()
 
-    def key(self, lists: bytes) -> str:
-        """Return what jobs have in common that do the same with lists of this digest: the name of a folder."""
+    def key(self, lists: bytes, urls: Iterable[str] = ()) -> str:
+        """Return the name of a folder, common to jobs that do the same with these objects and lists of this digest."""
         there = {
             it: os.environ.get(it) for it in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AWS_PROFILE")
         }
-        what = {**asdict(self), "run": None, "here": self.here, "there": there}
+        what = {**asdict(self), "run": None, "here": self.here(urls), "there": there}
         what |= {"version": __version__, "lists": lists.hex()}
         return hexdigest(json.dumps(what, sort_keys=True, default=str).encode(), length=16)
 

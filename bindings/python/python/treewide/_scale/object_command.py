@@ -49,7 +49,7 @@ class ObjectCovering:
             names = " and ".join(sorted(schemes))
             raise UsageError(f"URLs of {names} cannot be mixed; run the command once for each")
         self.source: Store = source_for(self.urls[0], job.option)
-        self.key = job.key(self.entries.digest)
+        self.key, self.here = job.key(self.entries.digest, self.urls), job.here(self.urls)
         #: What cannot be looked at.
         self.lost: dict[str, Exception] = {}
         self.outboards = self._outboards()

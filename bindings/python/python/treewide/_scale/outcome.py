@@ -42,6 +42,8 @@ class Covering(Protocol):
 
     #: What runs have in common that do the same: a run continues only such a one.
     key: str
+    #: The directory that paths are relative to; `None` if none is.
+    here: str | None
 
     def earlier(self, results: list[Callable[[], Row | None]]) -> str | None:
         """Take what an earlier run found, as far as it counts now. Returns what to say of it."""

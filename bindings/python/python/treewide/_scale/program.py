@@ -191,21 +191,20 @@ def _plan(options: argparse.Namespace) -> int:
     wanted = parsed(options.rest)
     if wanted.command not in ("sum", "verify", "update") or _of(wanted, "range"):
         raise UsageError("what is planned is sum, verify or update, without --range: `plan --work FOLDER -- sum ...`")
+    if wanted.no_resume:
+        raise UsageError(f"--no-resume: would plan the same again and again; remove {options.work} to start anew")
     job, last = job_of(wanted), list[bytes]()
-    if not wanted.no_resume:
-        with contextlib.suppress(UsageError):
-            _, before, last = planned(options.work)
-            job = replace(job, run=before.run)
+    with contextlib.suppress(UsageError):
+        _, before, last = planned(options.work)
+        job = replace(job, run=before.run)
     text = job.to_json()
     cover = Cover(job, _say_note)
     work = Work(options.work, cover.key)
-    if wanted.no_resume:
-        work.forget()
     if last and not any(map(work.is_done, last)):
         work.plan(text, [])
         say("no task of the last round has a result: see what its jobs say, and plan again")
         return _UNKNOWN
-    work.forget_old(_say_note)
+    work.forget_old(job.run, _say_note)
     cover.continues(work)
     # A round of a batch system waits for its turn: it is not to be a short one.
     tasks = cover.missing(wanted.workers or 1, LONGEST)

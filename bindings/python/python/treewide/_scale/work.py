@@ -45,7 +45,8 @@ class Work:
         self.path, self.key = Path(path), key
         names = os.listdir(path) if self.path.is_dir() else []
         job = (self.path / _JOB).read_text(errors="replace").partition("\n")[0] if _JOB in names else ""
-        if job not in ("", key) or not all(map(_is_ours, names)):
+        known = _is_ours if job == key else is_temporary
+        if not all(map(known, names)):
             what = "another run" if job else "something else"
             raise UsageError(f"{path}: is a folder of {what}: name another, or remove it")
         #: Whether it was made. If another run removes it, as that one is over, it is not made again.
@@ -91,9 +92,10 @@ class Work:
             self._begin()
         _replace_file(self.path / f"{unseal(result)['task']}.result", result)
 
-    def forget_old(self, told: Callable[[Row], object]) -> None:
-        """Remove results of a run that stopped more than a day ago. Raises `OSError`."""
-        ends = [it["ended"] for read in self.results() if (it := read()) is not None]
+    def forget_old(self, run: str, told: Callable[[Row], object]) -> None:
+        """Remove results of another run that stopped more than a day ago. Raises `OSError`."""
+        found = [it for read in self.results() if (it := read()) is not None]
+        ends = [it["ended"] for it in found] if all(it["run"] != run for it in found) else []
         days = int((time.time() - max(ends)) / _RECENT) if ends else 0
         if days:
             self.forget()
@@ -111,7 +113,8 @@ class Work:
         """Remove the folder. A result that cannot be removed is emptied. Raises `OSError` if one is still there."""
         self._is_begun = False
         problem: OSError | None = None
-        for path in self.path.iterdir() if self.path.is_dir() else ():
+        # That it is ours is forgotten last.
+        for path in sorted(self.path.iterdir(), key=lambda it: it.name == _JOB) if self.path.is_dir() else ():
             if _is_ours(path.name):
                 try:
                     path.unlink()

@@ -112,7 +112,7 @@ class BucketCovering:
             accept=job.accept_rot,
             limit=self.old.limit if self.old is not None else _LIMIT,
         )
-        self.key = job.key(known.digest if known is not None else b"")
+        self.key, self.here = job.key(known.digest if known is not None else b"", [root]), job.here([root])
         gone = partial(removed, self.shard, self.source)
         self.keys = KeysCover(self.shard, self._cuts, old=known, told=self._tell, removed=gone)
         #: The large objects, when it is their turn; objects that are read a second time, as a bit may flip on the way.

@@ -182,9 +182,13 @@ class KeysCover:
         tally(self.counts, result["counts"])
         for it in result["differences"]:
             self._told(Difference(it[0], it[1], it[2], bytes_of(it[3]), bytes_of(it[4])))
-        for first, last in result["gone"]:
-            for difference in self._removed(first, last):
-                self._told(difference)
+        try:
+            for first, last in result["gone"]:
+                for difference in self._removed(first, last):
+                    self._told(difference)
+        except ValueError as why:
+            # The result is taken already: what it lacks ends the run.
+            raise OSError(str(why)) from why
 
     def all_ranges(self) -> list[Range]:
         """Return which list has which keys. Raises `ValueError` that names what no result covers."""

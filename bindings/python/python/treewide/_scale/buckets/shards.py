@@ -319,11 +319,13 @@ class _Work:
     def _remove(self, key: str | None, until: str | None = None) -> None:
         """Say of all that are known below `key`, or up to `until`, that they are gone."""
         stretch: list[str] = []
+        said = 0
         while (gone := self._next) is not None:
             if (gone.key >= key) if key is not None else (until is not None and gone.key > until):
                 return
             self._pop()
-            if self.job.compares and len(self.differences) < _DIFFERENCES:
+            if self.job.compares and said < _DIFFERENCES:
+                said += 1
                 self._say("removed", gone.key, "", gone.digest, None)
             elif self.job.compares:
                 # A prefix that was removed has any number of keys: the driver reads them, as it needs no list of them.
