@@ -148,7 +148,12 @@ impl fmt::Display for ForceError {
 
 impl core::error::Error for ForceError {}
 
-#[cfg(all(test, target_arch = "x86_64", target_feature = "sse2", not(any(miri, without = "avx512", without = "avx2", without = "sse41", without = "sse2"))))]
+#[cfg(all(
+    test,
+    target_arch = "x86_64",
+    target_feature = "sse2",
+    not(any(miri, without = "avx512", without = "avx2", without = "sse41", without = "sse2"))
+))]
 mod tests {
     use super::*;
 

@@ -119,8 +119,10 @@ class Work:
                 try:
                     path.unlink()
                 except OSError as error:
-                    with contextlib.suppress(OSError):
-                        os.truncate(path, 0)
+                    # What says that the folder is ours stays.
+                    if path.name != _JOB:
+                        with contextlib.suppress(OSError):
+                            os.truncate(path, 0)
                     problem = error if self.read(path) is not None else problem
         with contextlib.suppress(OSError):
             self.path.rmdir()
