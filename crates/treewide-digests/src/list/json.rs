@@ -124,7 +124,7 @@ fn tag_of(key: &str) -> Option<&str> {
 fn entry(name: Option<&[u8]>, value: &Value, said: &mut Vec<Said>) -> Result<(), String> {
     let object = value.as_object().ok_or("JSON with an entry that is not an object")?;
     // A name may be a digest: that of a blob.
-    let is_name = |it: &str| NAMES.contains(&it) || it == "path_hex";
+    let is_name = |it: &str| (NAMES.contains(&it) || it == "path_hex") && object[it].is_string();
     no_digest(object, |it| tag_of(it).is_some() || is_name(it))?;
     let names: Vec<_> = NAMES.iter().filter_map(|it| object.get(*it)?.as_str()).collect();
     let name = match (name, &names[..]) {

@@ -9,7 +9,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::format::day::Day;
-use crate::format::index::lines::Lines;
+use crate::format::index::lines::{Lines, end_of_check};
 use crate::format::index::{self, Header};
 use crate::format::list::{self, List};
 use crate::format::manifest::{Index, Manifest};
@@ -292,7 +292,8 @@ struct Written<'a> {
     rules: &'a Rules,
     header: Header,
     lines: Lines,
-    hasher: Hasher,
+    /// Of the list, and of the index.
+    hashers: (Hasher, Hasher),
     list: (Vec<u8>, File),
     index: (Vec<u8>, NamedTempFile),
 }
@@ -304,8 +305,8 @@ impl<'a> Written<'a> {
         let first = serde_json::to_string(&header)? + "\n";
         let (list, index) = (tempfile::tempfile()?, NamedTempFile::new()?);
         let (list, index) = ((Vec::new(), list), (first.into_bytes(), index));
-        let (lines, hasher) = (Lines::new(rules), Hasher::new());
-        Ok(Self { rules, header, lines, hasher, list, index })
+        let (lines, hashers) = (Lines::new(rules), Default::default());
+        Ok(Self { rules, header, lines, hashers, list, index })
     }
 
     /// Adds a record, as the rules of then see it.
@@ -329,7 +330,8 @@ impl<'a> Written<'a> {
     }
 
     fn write(&mut self) -> Result<(), Error> {
-        self.hasher.update(&self.list.0);
+        self.hashers.0.update(&self.list.0);
+        self.hashers.1.update(&self.index.0);
         let written = self.list.1.write_all(&self.list.0);
         let written = written.and_then(|()| self.index.1.write_all(&self.index.0));
         self.list.0.clear();
@@ -340,14 +342,17 @@ impl<'a> Written<'a> {
     /// The manifest, if it has these facts.
     fn end(mut self, path: &Path, now: &Manifest, facts: &str) -> Result<Manifest, Error> {
         self.write()?;
-        let trailer = self.lines.trailer(&self.hasher.finalize());
+        let mut trailer = self.lines.trailer(&self.hashers.0.finalize());
         if trailer.facts != facts {
             let cause = "what its past has does not add up to the manifest of then; restore X.b3, X.b3.tw and X.b3.past from one backup";
             return Err(Error::new(path, ErrorKind::List(cause.into())));
         }
         let failed = |error| Error::write(std::env::temp_dir(), error);
         let last = serde_json::to_string(&trailer).map_err(|error| failed(error.into()))?;
-        self.index.0.extend(last.bytes().chain([b'\n']));
+        self.index.0.extend_from_slice(last.strip_suffix('}').unwrap_or(&last).as_bytes());
+        self.write()?;
+        trailer.check = Some(self.hashers.1.finalize().to_hex().to_string());
+        self.index.0.extend_from_slice(end_of_check(&self.hashers.1).as_bytes());
         self.write()?;
         self.list.1.rewind().map_err(failed)?;
         let list = List::of_file(now.list().path(), self.list.1)?;
