@@ -54,7 +54,7 @@ let compiled: WebAssembly.Module | undefined;
 /** The module as bytes. */
 function unpacked(): Uint8Array<ArrayBuffer> {
   if (typeof WebAssembly === "undefined") {
-    throw new Error("treewide needs WebAssembly, which is off here: by `--jitless` in Node, or by a safer mode of a browser");
+    throw new Error("treewide needs WebAssembly, which is off here: by `--jitless`, or by a safer mode of a browser");
   }
   return unpack();
 }

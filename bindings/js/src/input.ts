@@ -75,7 +75,7 @@ export type Name = string | number;
 const named = (name: Name) => (typeof name === "number" ? `list[${name}]` : name);
 
 function transferred(name: Name): TypeError {
-  return new TypeError(`${named(name)} belongs to an ArrayBuffer that was transferred elsewhere: hash it before, or its new owner`);
+  return new TypeError(`${named(name)} belongs to an ArrayBuffer that was transferred: hash it before that`);
 }
 
 /** The bytes of a view or buffer, as an array of this realm, without a copy. */
@@ -134,7 +134,7 @@ let encoder: TextEncoder | undefined;
 /** Writes text as UTF-8. The encoder is made at the first text: jsdom has none. */
 export function encode(text: string, into: Uint8Array): { read: number; written: number } {
   if (!encoder) {
-    if (typeof TextEncoder === "undefined") throw new Error("this environment has no TextEncoder, which text needs: set globalThis.TextEncoder, or hash bytes");
+    if (typeof TextEncoder === "undefined") throw new Error("this environment has no TextEncoder, which text needs: hash bytes");
     encoder = new TextEncoder();
   }
   return encoder.encodeInto(text, into);
