@@ -4,8 +4,8 @@
 #   scripts/test.sh           what proves the product on this machine, within 6 to 20 minutes on two CPUs: the tests of the
 #                             Rust crates except for GPUs, with every kernel of this CPU, the C libraries, the Python package
 #   scripts/test.sh --rest    what that leaves out: lints, GPUs, each kernel alone, other CPUs and targets, Windows under Wine, JavaScript,
-#                             Swift, buckets, each feature alone, the oldest and the newest Rust
-#   scripts/test.sh --all     both, and what CI has no time for: Miri, the oldest dependencies
+#                             Swift, buckets, each feature alone, Miri, the oldest dependencies, the oldest and the newest Rust
+#   scripts/test.sh --all     both
 #   scripts/test.sh WORD...   the sections whose names contain one of these words; a word in no name is an
 #                             error, and all names are shown
 #
@@ -459,7 +459,7 @@ emulated() {
     export "CARGO_TARGET_${name^^}_RUSTFLAGS=-C target-feature=+crt-static"
     export TREEWIDE_TEST_SCALE=0.05
     # The second brings the features of the first, except for files.
-    echo "SKIPPED: files: under $qemu a mapping that shrinks raises no signal that can be handled"
+    echo "SKIPPED: files: here only for this machine, as under emulators a mapping that shrinks raises no signal"
     local what=(--target "$triple" -p treewide -p treewide-compat)
     list=$(kernels "$target/$triple" "$qemu" -- "${what[@]}")
     [[ -n $list ]]
@@ -495,7 +495,7 @@ failures() {
     sed -n '/^failures:$/,/^test result: /p' "$1" | grep . || cat "$1"
 }
 
-# section KIND NAME COMMAND...: run it unless it was not asked for. KIND is the part it belongs to, `plain`, `rest` or `all`, or
+# section KIND NAME COMMAND...: run it unless it was not asked for. KIND is the part it belongs to, `plain` or `rest`, or
 # `install`, which counts as no test, and as no failure where it fails: the sections that need it fail.
 section() {
     local kind=$1 name=$2 word
@@ -601,8 +601,8 @@ sections() {
     section rest "windows" windows
     section rest "newest Rust" newest_rust
     section rest "oldest Rust, $rust_version" oldest_rust
-    section all "oldest dependencies" oldest_dependencies
-    section all "miri" miri
+    section rest "oldest dependencies" oldest_dependencies
+    section rest "miri" miri
 }
 
 # A word without a section is an error before anything is installed.

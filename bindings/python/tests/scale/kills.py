@@ -98,6 +98,7 @@ def main(engine, workers, kills):
                 break
             except Exception:
                 assert server.poll() is None, "moto ended"
+                # A server says nowhere that it listens.
                 time.sleep(0.2)
         wanted = {f"{it % 7}/{it:04}": random.randbytes(random.randrange(60_000)) for it in range(60)}
         wanted |= {f"large{it}": random.randbytes(7 << 20) for it in range(2)}
@@ -125,7 +126,7 @@ def main(engine, workers, kills):
             for attempt in range(3):
                 run = begin(name)
                 for who in ("worker", "driver") if attempt < 2 else ("worker",):
-                    # Before the first result, an engine may be killed that only begins.
+                    # Before the first result, an engine may be killed that only begins. No one says when a result is kept.
                     while run.poll() is None and not [*place.glob("cache/treewide/scale/*/*.result")]:
                         time.sleep(0.02)
                     try:

@@ -167,11 +167,8 @@ impl References {
 
     /// A document of JSON.
     pub(super) fn json<T: DeserializeOwned>(&mut self, path: &Path, most: u64) -> Option<T> {
-        let json = serde_json::from_slice(&self.text(path, most)?);
-        if json.is_err() {
-            self.not_understood(path);
-        }
-        json.ok()
+        let text = self.text(path, most)?;
+        serde_json::from_slice(&text).inspect_err(|_| self.not_understood(path)).ok()
     }
 
     pub(super) fn not_understood(&mut self, path: &Path) {
@@ -180,11 +177,9 @@ impl References {
 
     fn not_followed(&mut self, path: &Path, is_usual: bool, why: &str) {
         let cause = format!("may name objects that were not looked for: {why}");
-        // The first doubt that is not usual stays.
-        let doubt =
-            self.doubts.entry(path.to_owned()).or_insert(Doubt { cause: cause.clone(), is_usual });
-        if doubt.is_usual {
-            *doubt = Doubt { cause, is_usual };
+        // A doubt that is not usual stays.
+        if self.doubts.get(path).is_none_or(|it| it.is_usual) {
+            self.doubts.insert(path.to_owned(), Doubt { cause, is_usual });
         }
     }
 

@@ -454,14 +454,14 @@ pub(super) unsafe fn output<V: Vector<N>, const N: usize>(
     root: Root<'_>,
     tail: &[V; 4],
 ) -> [V; 16] {
-    let mut message = [V::splat(0); 16];
-    let (words, _) = root.block.as_chunks();
-    // No iterators: at `opt-level = "z"` each step of one is a call.
-    let mut at = 0;
-    while at < 16 {
-        message[at] = V::splat(u32::from_le_bytes(words[V::ORDER[at]]));
-        at += 1;
+    let (words, _) = root.block.as_chunks::<4>();
+    // Word by word: at `opt-level = "z"` each step of an iterator is a call.
+    macro_rules! message {
+        ($($at:literal)*) => {
+            [$(V::splat(u32::from_le_bytes(words[const { V::ORDER[$at] }]))),*]
+        };
     }
+    let message = message!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
     V::compress_xof(&splat(root.cv), &message, tail)
 }
 

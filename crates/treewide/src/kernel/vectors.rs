@@ -27,14 +27,13 @@ macro_rules! operations {
 }
 pub(super) use operations;
 
-/// [`Vector`]'s compressions by a routine of assembly, `(cv, message, tail, out)`, where arrays are vectors: if `out` is `cv`, of
-/// the next chaining value, else of all sixteen words.
+/// [`Vector`]'s compressions by routines of assembly: `(cv, message, tail, out)`, where arrays are vectors.
 macro_rules! compressions {
-    ($compress:expr) => {
+    ($compress:expr, $compress_xof:expr) => {
         #[inline(always)]
         unsafe fn compress(cv: &mut [Self; 8], message: &[Self; 16], tail: &[Self; 4]) {
-            let cv = cv.as_mut_ptr().cast();
-            ($compress)(cv, message.as_ptr().cast(), tail.as_ptr().cast(), cv.cast())
+            let (cv, message, tail) = (cv.as_mut_ptr(), message.as_ptr(), tail.as_ptr());
+            ($compress)(cv.cast(), message.cast(), tail.cast(), cv.cast())
         }
         #[inline(always)]
         unsafe fn compress_xof(
@@ -44,7 +43,7 @@ macro_rules! compressions {
         ) -> [Self; 16] {
             let (cv, message, tail) = (cv.as_ptr(), message.as_ptr(), tail.as_ptr());
             let mut out = core::mem::MaybeUninit::<[Self; 16]>::uninit();
-            ($compress)(cv.cast(), message.cast(), tail.cast(), out.as_mut_ptr().cast());
+            ($compress_xof)(cv.cast(), message.cast(), tail.cast(), out.as_mut_ptr().cast());
             out.assume_init()
         }
     };

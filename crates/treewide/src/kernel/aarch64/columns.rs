@@ -188,16 +188,14 @@ struct Constants([u32; 8]);
 
 /// A compression from `cv` to `out`, which of two states also has places for the words that wait.
 macro_rules! compression {
-    ($states:ident $isa:ident $cv:ident $message:ident $tail:ident $out:ident) => {
+    ($states:ident $isa:ident $cv:ident $message:ident $tail:ident $out:ident $(, $high:expr)?) => {
         asm!(
             "ldr q31,[{constants}]\n dup v8.4s,v31.s[0]\n dup v9.4s,v31.s[1]\n dup v10.4s,v31.s[2]",
             "dup v11.4s,v31.s[3]",
             part!($states begin),
             part!($states rounds $isa),
             part!($states end),
-            "cmp {out},{cv}\n b.eq 3f",
-            part!($states high),
-            "3:",
+            $($high,)?
             cv = in(reg) $cv, message = in(reg) $message, tail = in(reg) $tail, out = in(reg) $out,
             constants = in(reg) &CONSTANTS.0,
             out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _, out("v5") _, out("v6") _,
@@ -205,16 +203,17 @@ macro_rules! compression {
             out("v14") _, out("v15") _, out("v16") _, out("v17") _, out("v18") _, out("v19") _,
             out("v20") _, out("v21") _, out("v22") _, out("v23") _, out("v24") _, out("v25") _,
             out("v26") _, out("v27") _, out("v28") _, out("v29") _, out("v30") _, out("v31") _,
-            options(nostack),
+            options(nostack, preserves_flags),
         )
     };
 }
 
-/// Defines the compression of one state or of both by an instruction set. It is called as C's, so that
-/// `tests/abi_aarch64.rs` knows where arguments go.
-macro_rules! routine {
-    ($states:ident $isa:ident $cpu:literal $vector:ty, $compress:ident $(, enable = $features:literal)?) => {
-        /// One compression in each lane. If `out` is `cv`, it gets the next chaining value, else all sixteen words of output.
+/// Defines the compressions of one state or of both by an instruction set, with and without the last eight words
+/// of output; they are called as C's, so that `tests/abi_aarch64.rs` knows where arguments go.
+macro_rules! routines {
+    ($states:ident $isa:ident $cpu:literal $vector:ty, $compress:ident, $compress_xof:ident
+     $(, enable = $features:literal)?) => {
+        /// One compression in each lane; `out`, which may be `cv`, gets the next chaining value.
         ///
         /// # Safety
         #[doc = concat!("The CPU has ", $cpu, ".")]
@@ -222,14 +221,27 @@ macro_rules! routine {
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernel) unsafe extern "C" fn $compress(
             cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
-            out: *mut $vector,
+            out: *mut [$vector; 8],
         ) {
             compression!($states $isa cv message tail out)
+        }
+
+        /// One compression in each lane, with all sixteen words of output.
+        ///
+        /// # Safety
+        #[doc = concat!("The CPU has ", $cpu, "; `out` is not `cv`.")]
+        #[inline(never)]
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernel) unsafe extern "C" fn $compress_xof(
+            cv: *const [$vector; 8], message: *const [$vector; 16], tail: *const [$vector; 4],
+            out: *mut [$vector; 16],
+        ) {
+            compression!($states $isa cv message tail out, part!($states high))
         }
     };
 }
 
-routine!(one neon "NEON" uint32x4_t, compress_4);
-routine!(both neon "NEON" [uint32x4_t; 2], compress_8);
-routine!(one sve2 "SVE2" uint32x4_t, compress_sve2_4, enable = "sve2");
-routine!(both sve2 "SVE2" [uint32x4_t; 2], compress_sve2_8, enable = "sve2");
+routines!(one neon "NEON" uint32x4_t, compress_4, compress_xof_4);
+routines!(both neon "NEON" [uint32x4_t; 2], compress_8, compress_xof_8);
+routines!(one sve2 "SVE2" uint32x4_t, compress_sve2_4, compress_xof_sve2_4, enable = "sve2");
+routines!(both sve2 "SVE2" [uint32x4_t; 2], compress_sve2_8, compress_xof_sve2_8, enable = "sve2");

@@ -45,21 +45,21 @@ unsafe fn wide(pairs: uint32x4_t) -> uint64x2_t {
 square!(N4[SVE2], 4: transpose, vld1q_u32, vst1q_u32);
 
 macro_rules! four_lanes {
-    ($sve2:literal: $compress:path) => {
+    ($sve2:literal: $compress:path, $compress_xof:path) => {
         // SAFETY: NEON, or SVE2.
         unsafe impl Vector<4> for N4<$sve2> {
             operations!(4: vdupq_n_u32, vld1q_u32; xor: veorq_u32, and: vandq_u32);
-            compressions!($compress);
+            compressions!($compress, $compress_xof);
             by_rows!(4: load_blocks);
         }
     };
 }
 
-four_lanes!(false: columns::compress_4);
-four_lanes!(true: columns::compress_sve2_4);
+four_lanes!(false: columns::compress_4, columns::compress_xof_4);
+four_lanes!(true: columns::compress_sve2_4, columns::compress_xof_sve2_4);
 
 macro_rules! eight_lanes {
-    ($sve2:literal: $compress:path) => {
+    ($sve2:literal: $compress:path, $compress_xof:path) => {
         // SAFETY: NEON, or SVE2.
         unsafe impl Vector<8> for Pair<N4<$sve2>> {
             by_halves!(8: N4<$sve2>, 4);
@@ -77,13 +77,13 @@ macro_rules! eight_lanes {
                         }
                     }
             }
-            compressions!($compress);
+            compressions!($compress, $compress_xof);
         }
     };
 }
 
-eight_lanes!(false: columns::compress_8);
-eight_lanes!(true: columns::compress_sve2_8);
+eight_lanes!(false: columns::compress_8, columns::compress_xof_8);
+eight_lanes!(true: columns::compress_sve2_8, columns::compress_xof_sve2_8);
 
 crate::kernel::table::kernels!(
     |_| true,

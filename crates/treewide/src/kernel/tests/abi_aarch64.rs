@@ -155,11 +155,15 @@ fn assembly_keeps_what_is_the_callers() {
 
     let mut rooms: [Room; 4] = [const { Room([0; 512]) }; 4];
     let arguments = rooms.each_mut().map(|room| room.0.as_mut_ptr());
-    let routines: [(&str, &str, *const ()); 4] = [
+    let routines: [(&str, &str, *const ()); 8] = [
         ("neon-two-ports", "compress_4", columns::compress_4 as _),
+        ("neon-two-ports", "compress_xof_4", columns::compress_xof_4 as _),
         ("neon-four-ports", "compress_8", columns::compress_8 as _),
+        ("neon-four-ports", "compress_xof_8", columns::compress_xof_8 as _),
         ("sve2", "compress_sve2_4", columns::compress_sve2_4 as _),
+        ("sve2", "compress_xof_sve2_4", columns::compress_xof_sve2_4 as _),
         ("sve2", "compress_sve2_8", columns::compress_sve2_8 as _),
+        ("sve2", "compress_xof_sve2_8", columns::compress_xof_sve2_8 as _),
     ];
     for (kernel, name, entry) in routines {
         if supported().any(|it| it.name() == kernel) {

@@ -327,8 +327,9 @@ fn assembly_keeps_what_is_the_callers() {
     let steps = core::ptr::without_provenance(3);
     let paced = [b, inputs.as_ptr().cast(), core::ptr::null(), steps, a, a];
     let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, core::ptr::null()];
-    let routines: [(&str, &str, *const (), _); 16] = [
+    let routines: [(&str, &str, *const (), _); 21] = [
         ("avx512-intel", "compress", avx512_pair::compress as _, lanes),
+        ("avx512-intel", "compress_xof", avx512_pair::compress_xof as _, lanes),
         ("avx512-intel", "load", avx512_pair::load as _, gathered),
         ("avx512-intel", "blocks_32", avx512_pair::blocks_32 as _, run),
         ("avx512-intel", "blocks_4", zen5::blocks_4 as _, paced),
@@ -336,14 +337,18 @@ fn assembly_keeps_what_is_the_callers() {
         ("avx512-intel", "blocks_16", avx512::blocks_16 as _, run),
         ("avx512-intel", "blocks_16_held", avx512::blocks_16_held as _, run),
         ("avx512-intel", "output_16", avx512::output_16 as _, lanes),
+        ("avx512-intel", "compress_xof_8", avx512::compress_xof_8 as _, lanes),
         ("avx512-intel", "compress_8", avx512::compress_8 as _, lanes),
         ("avx512-intel", "blocks_8", avx512::blocks_8 as _, run),
         ("avx2-common", "blocks_8", sse_avx2::blocks_8 as _, run),
         ("sse41", "blocks_4", sse_avx2::blocks_4 as _, run),
         ("avx2-common", "compress_8", sse_avx2::compress_8 as _, lanes),
+        ("avx2-common", "compress_xof_8", sse_avx2::compress_xof_8 as _, lanes),
         ("sse41", "compress_4", sse_avx2::compress_4 as _, lanes),
+        ("sse41", "compress_xof_4", sse_avx2::compress_xof_4 as _, lanes),
         ("sse2", "blocks_sse2_4", sse_avx2::blocks_sse2_4 as _, run),
         ("sse2", "compress_sse2_4", sse_avx2::compress_sse2_4 as _, lanes),
+        ("sse2", "compress_xof_sse2_4", sse_avx2::compress_xof_sse2_4 as _, lanes),
     ];
     for (kernel, name, entry, arguments) in routines {
         if !supported().any(|it| it.name() == kernel) {

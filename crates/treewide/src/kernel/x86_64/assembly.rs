@@ -231,17 +231,17 @@ macro_rules! next_flags {
 }
 pub(super) use next_flags;
 
-/// One compression in each lane: `(cv, message, tail, out)`. If `out` is `cv`, it gets the eight words of the next chaining
-/// value, else all sixteen of output. Word `w` of every array is one vector, aligned to its size.
+/// One compression in each lane: `(cv, message, tail, out)`. Word `w` of every array is one vector, aligned to its
+/// size.
 pub(super) type Routine = unsafe extern "sysv64" fn(*const u8, *const u8, *const u8, *mut u8);
 
-/// Defines a compression of a state by `body!`; `$high` makes the last eight words of output.
+/// Defines a compression of a state by `body!`; with an ending that makes the last eight words of output, of all sixteen words.
 macro_rules! routine {
-    ($isa:tt $cpu:literal: $name:ident $high:expr) => {
+    ($isa:tt $cpu:literal: $name:ident $($high:expr)?) => {
         /// A [`Routine`](crate::kernel::x86_64::assembly::Routine).
         ///
         /// # Safety
-        #[doc = concat!("The CPU has ", $cpu, ".")]
+        #[doc = concat!("The CPU has ", $cpu, "; `out` may be `cv` if it gets eight words.")]
         #[unsafe(naked)]
         pub(in crate::kernel) unsafe extern "sysv64" fn $name(
             cv: *const u8,
@@ -249,7 +249,7 @@ macro_rules! routine {
             tail: *const u8,
             out: *mut u8,
         ) {
-            body!($isa concat!("cmp rcx,rdi\n je 3f\n", $high, "3:"))
+            body!($isa $($high)?)
         }
     };
 }

@@ -27,7 +27,7 @@ unsafe impl<C: Core> Vector<8> for X8<C> {
     operations!(8: _mm256_set1_epi32, _mm256_loadu_si256;
         xor: _mm256_xor_si256, and: _mm256_and_si256);
     transposed!(8: transpose::load_8, transpose::store_8);
-    in_assembly!(8: C::COMPRESS_8, C::BLOCKS_8);
+    in_assembly!(8: C::COMPRESS_8[0], C::COMPRESS_8[1], C::BLOCKS_8);
 }
 
 /// One lane as rows; see `rows/assembly.rs`.

@@ -199,7 +199,7 @@ unsafe impl<C: Core> Vector<32> for Pair<X16<C>> {
             pair.write(Self([first[word].assume_init(), second[word].assume_init()]));
         }
     }
-    in_assembly!(32: avx512_pair::compress, avx512_pair::blocks_32);
+    in_assembly!(32: avx512_pair::compress, avx512_pair::compress_xof, avx512_pair::blocks_32);
 }
 
 /// Defines the one-lane compression of a core.

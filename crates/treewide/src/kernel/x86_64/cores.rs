@@ -43,9 +43,9 @@ pub(super) trait Core: Copy {
     const BLOCKS_4: Blocks = sse_avx2::blocks_4;
     const BLOCKS_8: Blocks = sse_avx2::blocks_8;
     const BLOCKS_16: Blocks = avx512::blocks_16;
-    /// One compression of four lanes and of eight, as columns.
-    const COMPRESS_4: Routine = sse_avx2::compress_4;
-    const COMPRESS_8: Routine = sse_avx2::compress_8;
+    /// One compression of four lanes and of eight, as columns, and the same with all sixteen words of output.
+    const COMPRESS_4: [Routine; 2] = [sse_avx2::compress_4, sse_avx2::compress_xof_4];
+    const COMPRESS_8: [Routine; 2] = [sse_avx2::compress_8, sse_avx2::compress_xof_8];
     /// Whether sixteen columns hold the message in registers.
     const HELD: bool = false;
 }
@@ -66,7 +66,7 @@ macro_rules! core {
 core!(
     /// Any core, with SSE2 only: words rotate by shifts.
     Sse2: SSE41: bool = false, BLOCKS_4: Blocks = sse_avx2::blocks_sse2_4,
-    COMPRESS_4: Routine = sse_avx2::compress_sse2_4
+    COMPRESS_4: [Routine; 2] = [sse_avx2::compress_sse2_4, sse_avx2::compress_xof_sse2_4]
 );
 core!(
     /// Any core, with SSE4.1.
@@ -79,7 +79,7 @@ core!(
 core!(
     /// Intel's cores with AVX-512, and unknown cores: vector operations take one cycle, rotations too.
     Intel: AVX512: bool = true, ALIGN: bool = true, IN_ORDER: bool = true, NEXT_IN_PAIRS: Next = Next::Behind,
-    BLOCKS_8: Blocks = avx512::blocks_8, COMPRESS_8: Routine = avx512::compress_8,
+    BLOCKS_8: Blocks = avx512::blocks_8, COMPRESS_8: [Routine; 2] = [avx512::compress_8, avx512::compress_xof_8],
     BLOCKS_16: Blocks = avx512::blocks_16_held, HELD: bool = true
 );
 core!(

@@ -176,7 +176,6 @@ pub(super) unsafe fn pad(
 ///
 /// # Safety
 /// `input` is as [`Compress`](crate::kernel::contract::Compress) says.
-#[inline(never)] // Once: `avx2-zen5` calls it in three places.
 pub(super) unsafe fn compress(
     cv: &mut Words,
     input: *const u8,

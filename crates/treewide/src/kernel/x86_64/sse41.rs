@@ -22,7 +22,7 @@ vector!("A word of four lanes.", X4(__m128i));
 unsafe impl<C: Core> Vector<4> for X4<C> {
     operations!(4: _mm_set1_epi32, _mm_loadu_si128; xor: _mm_xor_si128, and: _mm_and_si128);
     transposed!(4: transpose::load_4, transpose::store_4);
-    in_assembly!(4: C::COMPRESS_4, C::BLOCKS_4);
+    in_assembly!(4: C::COMPRESS_4[0], C::COMPRESS_4[1], C::BLOCKS_4);
 }
 
 /// One lane as rows; see `rows/assembly.rs`.

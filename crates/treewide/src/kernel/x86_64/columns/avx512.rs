@@ -141,7 +141,7 @@ macro_rules! splats {
 }
 
 macro_rules! body {
-    ($isa:tt $high:expr) => {
+    ($isa:tt $($high:expr)?) => {
         naked_asm!(
             load!($isa "rsi" 0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23,
                 8 24, 9 25, 10 26, 11 27, 12 28, 13 29, 14 30, 15 31,),
@@ -150,14 +150,15 @@ macro_rules! body {
             rounds!($isa [] [[] [] [] [] [] [] []]; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
             fold!($isa),
             store!($isa "rcx"),
-            $high,
+            $($high,)?
             "vzeroupper\n ret",
             iv = sym IV,
         )
     };
 }
 
-routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_8 high_words!([ymm]));
+routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_8);
+routine!([ymm] "AVX-512F and VL, and the OS saves its registers": compress_xof_8 high_words!([ymm]));
 
 blocks_routine!(
     /// Compresses `steps` blocks of sixteen lanes as `Blocks` says.

@@ -137,7 +137,7 @@ macro_rules! fold_both {
 }
 
 macro_rules! body {
-    ([zmm] $high:expr) => {
+    ([zmm] $($high:expr)?) => {
         naked_asm!(
             "push rbx\n push r12\n push r13\n push r14",
             cvs!(load "rdi"),
@@ -148,7 +148,7 @@ macro_rules! body {
             "jnz 2b",
             fold_both!(),
             cvs!(store "rcx"),
-            $high,
+            $($high,)?
             "pop r14\n pop r13\n pop r12\n pop rbx\n vzeroupper\n ret",
             iv0 = const IV[0], iv1 = const IV[1], iv2 = const IV[2], iv3 = const IV[3],
         )
@@ -156,7 +156,8 @@ macro_rules! body {
 }
 
 // The message is in the order of `CYCLES`.
-routine!([zmm] "AVX-512F, and the OS saves its registers": compress
+routine!([zmm] "AVX-512F, and the OS saves its registers": compress);
+routine!([zmm] "AVX-512F, and the OS saves its registers": compress_xof
     high_words!([zmm] 0 8 16, 1 24 17, 2 9 18, 3 25 19, 4 10 20, 5 26 21, 6 11 22, 7 27 23, 8 12 24,
         9 28 25, 10 13 26, 11 29 27, 12 14 28, 13 30 29, 14 15 30, 15 31 31,));
 

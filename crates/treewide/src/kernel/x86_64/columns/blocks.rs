@@ -61,11 +61,11 @@ pub(in crate::kernel::x86_64) unsafe fn blocks<V: Vector<N>, const N: usize>(
     routine(cv, operands, inputs, ahead, to - from, from * BLOCK_LEN);
 }
 
-/// Implements what a [`Vector`] does by assembly: several blocks by a routine, before that perhaps its compressions by another;
+/// Implements what a [`Vector`] does by assembly: several blocks by a routine, before that perhaps its compressions by two;
 /// and fetching, by the instruction of x86-64.
 macro_rules! in_assembly {
-    ($lanes:literal: $compress:expr, $blocks:expr) => {
-        crate::kernel::vectors::compressions!($compress);
+    ($lanes:literal: $compress:expr, $compress_xof:expr, $blocks:expr) => {
+        crate::kernel::vectors::compressions!($compress, $compress_xof);
         in_assembly!($lanes: $blocks);
     };
     ($lanes:literal: $blocks:expr) => {

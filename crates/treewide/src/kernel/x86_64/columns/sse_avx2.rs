@@ -36,7 +36,7 @@ macro_rules! begin {
 }
 
 macro_rules! body {
-    ($isa:tt $high:expr) => {
+    ($isa:tt $($high:expr)?) => {
         naked_asm!(
             load!($isa "rdi"),
             begin!($isa),
@@ -44,7 +44,7 @@ macro_rules! body {
             isa!($isa move isa!($isa register 11), "[rcx]"),
             fold!($isa),
             store!($isa "rcx"),
-            $high,
+            $($high,)?
             isa!($isa end), "ret",
             iv = sym IV, by_16 = sym BY_16, by_8 = sym BY_8,
         )
@@ -139,9 +139,12 @@ macro_rules! blocks {
     };
 }
 
-routine!([avx2] "AVX2, and the OS saves its registers": compress_8 high_words!([avx2]));
-routine!([sse bytes] "SSSE3": compress_4 high_words!([sse bytes]));
-routine!([sse] "SSE2": compress_sse2_4 high_words!([sse]));
+routine!([avx2] "AVX2, and the OS saves its registers": compress_8);
+routine!([avx2] "AVX2, and the OS saves its registers": compress_xof_8 high_words!([avx2]));
+routine!([sse bytes] "SSSE3": compress_4);
+routine!([sse bytes] "SSSE3": compress_xof_4 high_words!([sse bytes]));
+routine!([sse] "SSE2": compress_sse2_4);
+routine!([sse] "SSE2": compress_xof_sse2_4 high_words!([sse]));
 
 blocks!([avx2] blocks_8);
 blocks!([sse bytes] blocks_4);
