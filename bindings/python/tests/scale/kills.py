@@ -126,7 +126,8 @@ def main(engine, workers, kills):
             for attempt in range(3):
                 run = begin(name)
                 for who in ("worker", "driver") if attempt < 2 else ("worker",):
-                    # Before the first result, an engine may be killed that only begins. No one says when a result is kept.
+                    # Before the first result, an engine may be killed that only begins.
+                    # No event says that a result is kept.
                     while run.poll() is None and not [*place.glob("cache/treewide/scale/*/*.result")]:
                         time.sleep(0.02)
                     try:
