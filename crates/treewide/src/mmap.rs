@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use memmap2::Mmap;
+use memmap2::MmapOptions;
 
 use crate::hasher::Hasher;
 use crate::length;
@@ -22,15 +22,18 @@ fn append(
     let opened = file.metadata()?;
     let len = opened.len();
     let is_promise = length::is_promise(&file, &opened);
-    if is_promise && len >= MIN_LEN && usize::try_from(len).is_ok() {
+    if is_promise
+        && len >= MIN_LEN
+        && let Ok(mapped) = usize::try_from(len)
+    {
         // SAFETY: sound only while no one truncates or writes the file; the documentation of the public
         // methods requires that, as in the `blake3` crate.
-        if let Ok(map) = unsafe { Mmap::map(&file) } {
-            // A file that has become longer since is mapped, and hashed, up to its new length.
+        if let Ok(map) = unsafe { MmapOptions::new().len(mapped).map(&file) } {
             update(hasher, &map);
-            let len = map.len() as u64;
-            let end = length::end_of_reading(&file, len.saturating_sub(1), len)?;
-            length::check_end(&file, &opened, end)?;
+            let end = length::end_of_reading(&file, len - 1, len)?;
+            if end != len {
+                length::check_end(&file, &opened, end)?;
+            }
             return Ok(());
         }
     }

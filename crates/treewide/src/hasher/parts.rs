@@ -142,6 +142,7 @@ impl Parts<'_> {
                         self.append_side_by_side::<{ 1 + FEW }>(kernel, input, room.min(FEW - 1))
                     }
                     0..FEW => self.append_side_by_side::<{ 1 + FEW }>(kernel, input, room),
+                    FEW..WIDE => self.append_side_by_side::<{ 1 + WIDE }>(kernel, input, room),
                     _ => self.append_side_by_side::<{ 1 + LEAF }>(kernel, input, room),
                 };
             }
