@@ -76,7 +76,7 @@ pub use keep::outboards::{Outboards, Written};
 pub use keep::past::{PastTotals, past_path, past_totals};
 pub use loss::Loss;
 pub use run::scrub::Budget;
-pub use run::verdict::{Change, Class, Evidence, Finding, Report, Verdict};
+pub use run::verdict::{Change, Class, Evidence, Finding, Report, Since, Verdict};
 pub use treewide_files::{Cancel, Options, Progress};
 
 /// Duplicates, and what is missing: the results of [`dupes()`] and [`missing()`].

@@ -198,79 +198,111 @@ fn path_of_another_type_has_one_verdict() {
     }
 }
 
-/// Whatever happens to a file in doubt, to its copies and to others, night by night: what has its content is in doubt and no list has
-/// it, until it is accepted. Nothing else is in doubt, and `update` says what `verify` says.
+/// Whatever happens to a file in doubt, to its copies and to others, night by night: content in doubt is recorded under no path that did
+/// not have it before, until it is accepted, also if a copy was recorded before the first doubt, or with it. Nothing else is in doubt,
+/// and `update` says what `verify` says. A file that rot emptied is known by its inode, and other empty files have nothing to do with it.
 #[test]
 fn content_in_doubt_is_recorded_under_no_path() {
-    const ROT: &str = "content oF f";
-    let names = [NAME, "0", "k/f", "z", "d/e/cafe\u{301} f", "l", "m"];
-    let cases = 60;
+    use std::os::unix::fs::MetadataExt;
+    let names = [NAME, "0", "k/f", "z", "d/e/cafe\u{301} f", "l", "m", "d/p"];
+    let cases = std::env::var("TREEWIDE_TEST_HISTORIES").map_or(36, |it| it.parse().unwrap());
     for seed in 0..cases {
         let mut state = seed * 2 + 1;
         let mut random = |below: usize| {
             state = u64::wrapping_mul(state, 6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) as usize % below
         };
+        let rot = if seed % 4 == 3 { "" } else { "content oF f" };
         let tree = Tree::in_memory();
         for (name, content) in [(NAME, "content of f"), ("l", "kept"), ("m", "kept as well")] {
             tree.write(name, content);
         }
         tree.snapshot();
-        let (keep, away) = (tree.folder().join("keep"), tree.folder().join("away"));
-        copy(&tree.at(NAME), &away);
-        fs::write(tree.at(NAME), ROT).unwrap();
-        let time = fs::metadata(&away).unwrap().modified().unwrap();
-        fs::File::options().write(true).open(tree.at(NAME)).unwrap().set_modified(time).unwrap();
+        let (keep, off) = (tree.folder().join("keep"), tree.folder().join("off"));
+        let before = fs::metadata(tree.at(NAME)).unwrap();
+        fs::write(tree.at(NAME), rot).unwrap();
+        let file = fs::File::options().write(true).open(tree.at(NAME)).unwrap();
+        file.set_modified(before.modified().unwrap()).unwrap();
+        if seed % 3 > 0 {
+            tree.write("d/p", rot);
+        }
+        // A disk that loses what it has moves nothing, and the night after the copy sees nothing.
+        if seed % 3 > 1 || rot.is_empty() {
+            let ctime = |it: &fs::Metadata| {
+                format!("\"ctime\":{},", it.ctime() * 1_000_000_000 + it.ctime_nsec())
+            };
+            let now = ctime(&fs::metadata(tree.at(NAME)).unwrap());
+            let index = fs::read_to_string(index_path(&tree.list())).unwrap();
+            tree.forge_index(&index.replace(&ctime(&before), &now));
+            assert_eq!(update(&tree, &[]).report.files_kept, u64::from(rot.is_empty()));
+        }
         copy(&tree.at(NAME), &keep);
-        assert_eq!(update(&tree, &[]).report.files_kept, 1);
+        let full = Update::new().full(true);
+        assert_eq!(tree.update_with(full, Box::new(AllIsOld)).report.files_kept, 1);
         let mut nights = Vec::new();
-        for _ in 0..6 {
-            let (at, other) = (tree.at(names[random(7)]), tree.at(names[random(7)]));
-            let act = random(7);
-            nights.push((act, at.clone(), other.clone()));
-            match act {
-                0 if at.is_file() => fs::write(&at, fs::read(&at).unwrap()).unwrap(),
-                1 => _ = fs::remove_file(&at),
-                2 if at.is_file() && other.parent().unwrap().is_dir() => {
-                    fs::rename(&at, &other).unwrap();
-                }
-                3 if at.parent().unwrap().is_dir() => {
-                    _ = fs::remove_file(&at);
-                    std::os::unix::fs::symlink("/nowhere", &at).unwrap();
-                }
-                // A disk that is off for a night.
-                6 if tree.at("d").is_dir() => {
-                    fs::rename(tree.at("d"), tree.folder().join("off")).unwrap();
-                    update(&tree, &[]);
-                    fs::rename(tree.folder().join("off"), tree.at("d")).unwrap();
-                }
-                _ => {
-                    _ = fs::remove_file(&at);
-                    copy(&keep, &at);
-                    if act == 4 {
-                        fs::write(&at, ROT).unwrap();
-                    }
-                }
-            }
-            let there = names.map(|it| fs::read(tree.at(it)).ok());
+        let night = |nights: &Vec<_>| {
+            let had = names.map(|it| lists(&tree, it, rot));
+            let there = names.map(|it| {
+                let inode = fs::metadata(tree.at(it)).map(|it| it.ino());
+                fs::read(tree.at(it)).ok().zip(inode.ok())
+            });
             let said = [tree.verify(), update(&tree, &[])];
-            assert_eq!(said[0].differences(), said[1].differences(), "{seed}: {nights:?}");
-            for (name, content) in names.iter().zip(there) {
-                let Some(content) = content else { continue };
+            let context = || format!("{seed}: {:?} after {nights:?}", said[0].differences());
+            assert_eq!(said[0].differences(), said[1].differences(), "{}", context());
+            for ((name, had), there) in names.iter().zip(had).zip(there) {
+                let Some((content, inode)) = there else { continue };
                 let is_doubt = matches!(said[0].verdict(name).class(), Class::Rot | Class::Suspect);
-                let is_rot = content == ROT.as_bytes();
-                assert_eq!(
-                    is_doubt,
-                    is_rot,
-                    "{seed}: {name}: {:?} after {nights:?}",
-                    said[0].differences()
-                );
+                let is_rot = content == rot.as_bytes() && !had;
+                match rot.is_empty() && content.is_empty() && inode != before.ino() {
+                    true => {}
+                    false => assert!(
+                        is_doubt == is_rot && (had || !lists(&tree, name, rot)),
+                        "{name}: {}",
+                        context()
+                    ),
+                }
             }
-            let rot = treewide::hash(ROT.as_bytes()).to_hex().to_string();
-            assert!(!fs::read_to_string(tree.list()).unwrap().contains(&rot), "{nights:?}");
+        };
+        for _ in 0..6 {
+            for _ in 0..=random(2) {
+                let (at, other) = (tree.at(names[random(8)]), tree.at(names[random(8)]));
+                let act = [random(7), [0, 2, 6][random(3)]][usize::from(rot.is_empty())];
+                nights.push((act, at.clone(), other.clone()));
+                match act {
+                    0 if at.is_file() => fs::write(&at, fs::read(&at).unwrap()).unwrap(),
+                    1 => _ = fs::remove_file(&at),
+                    2 if at.is_file() && other.parent().unwrap().is_dir() => {
+                        fs::rename(&at, &other).unwrap();
+                    }
+                    3 if at.parent().unwrap().is_dir() => {
+                        _ = fs::remove_file(&at);
+                        std::os::unix::fs::symlink("/nowhere", &at).unwrap();
+                    }
+                    // A disk that is off for a night.
+                    6 if tree.at("d").is_dir() => {
+                        fs::rename(tree.at("d"), &off).unwrap();
+                        night(&nights);
+                        fs::rename(&off, tree.at("d")).unwrap();
+                    }
+                    4 | 5 => {
+                        _ = fs::remove_file(&at);
+                        copy(&keep, &at);
+                        if act == 4 {
+                            fs::write(&at, rot).unwrap();
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            nights.push((9, keep.clone(), keep.clone()));
+            night(&nights);
         }
         update(&tree, &["**"]);
         assert!(tree.verify().is_fine(), "{nights:?}: {:?}", tree.verify().differences());
+        assert_eq!(
+            lists(&tree, "l", rot),
+            fs::read(tree.at("l")).is_ok_and(|it| it == rot.as_bytes())
+        );
     }
     println!("nights of a file in doubt: {cases} cases");
 }
@@ -326,5 +358,11 @@ fn backup_of_what_was_before_rot_was_accepted_is_no_doubt() {
             assert!(said.detail("k").starts_with("as it was until "), "{}", said.detail("k"));
         }
         assert!(lists(&tree, "k", "kept") && tree.verify().is_fine());
+        // Also by the past of a manifest as it was.
+        let rotten = format!("X.b3@-{}", 1 + usize::from(is_recorded_as_gone));
+        let then = treewide_manifest::open(&tree.folder().join(rotten)).unwrap();
+        let said = common::diff_of(&then, &tree.manifest());
+        assert_eq!(said.differences(), ["changed k"]);
+        assert!(said.detail("k").starts_with("as it was until "), "{}", said.detail("k"));
     }
 }

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use treewide_digests::Algorithm;
 use treewide_manifest::also;
-use treewide_manifest::machine::{Clock, Draft, Limit, Update, diff};
+use treewide_manifest::machine::{Clock, Draft, Limit, Update};
 use treewide_manifest::record::{FileRecord, What};
 use treewide_manifest::{
-    Budget, Cancel, Class, Globs, Manifest, Options, Report, Rules, Totals, facts_of, index_path,
+    Budget, Class, Globs, Manifest, Options, Report, Rules, Totals, facts_of, index_path,
 };
 
 const SCRIPTS: f64 = 3.0;
@@ -246,13 +246,6 @@ fn make_pipe(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg("--").arg(path).status().unwrap().success());
 }
 
-fn diff_of(old: &Manifest, new: &Manifest) -> Said {
-    let mut said = Said::default();
-    said.report = diff(old, new, &Cancel::new(), &mut |it| said.add(it)).unwrap();
-    said.check();
-    said
-}
-
 /// The counts, with `touched` as `same`: only a run that looks at a tree knows times.
 fn counts(report: &Report) -> Vec<u64> {
     let mut counts: Vec<u64> = Class::ALL.iter().map(|class| report.count(*class)).collect();
@@ -359,7 +352,7 @@ fn round(script: &Script, rules: &mut Rules, seed: u64) {
 
     // The old list was replaced, and its file is still open. Its index is not.
     let old = Manifest::of_list(old.list().clone());
-    let (there, back) = (diff_of(&old, &new), diff_of(&new, &old));
+    let (there, back) = (common::diff_of(&old, &new), common::diff_of(&new, &old));
     assert_eq!(there.report.differs(), old_list != list, "{}", context());
     mirrored(&there.report, &back.report, &context);
 }

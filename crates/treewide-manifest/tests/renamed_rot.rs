@@ -4,7 +4,7 @@ mod common;
 
 use common::{AllIsOld, Tree};
 use std::fs;
-use treewide_manifest::machine::{Update, diff};
+use treewide_manifest::machine::Update;
 use treewide_manifest::{Globs, index_path};
 
 /// The list has the digest of the first content under this name.
@@ -113,7 +113,7 @@ fn diff_tells_renamed_rot_as_verify_does() {
         ),
     ];
     for (edit, expected) in edits {
-        let (tree, mut said) = (tree(), common::Said::default());
+        let tree = tree();
         let monday = tree.folder().join("monday.b3");
         for end in ["", ".tw"] {
             let [from, to] =
@@ -126,8 +126,7 @@ fn diff_tells_renamed_rot_as_verify_does() {
         assert_eq!(tree.verify().differences(), expected);
         tree.snapshot();
         let old = treewide_manifest::Manifest::open(&monday).unwrap();
-        said.report =
-            diff(&old, &tree.manifest(), &Default::default(), &mut |it| said.add(it)).unwrap();
+        let said = common::diff_of(&old, &tree.manifest());
         let told = expected.iter().filter(|it| !it.starts_with("touched"));
         assert_eq!(said.differences(), told.copied().collect::<Vec<_>>());
     }

@@ -80,12 +80,20 @@ pub struct Trailer {
     /// The last file that [`scrub`](crate::machine::Update::scrub) has picked: the next run continues after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Mount>,
+    /// Files that are in doubt.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub doubts: u64,
     /// The check of the last section of the [past](crate::past_path). A manifest that dropped nothing has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<String>,
     /// The BLAKE3 hash of all bytes of the index before this key, in hex. Without it an index is damaged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The text before the digits of [`Trailer::check`].
@@ -149,6 +157,8 @@ struct Entry<'a> {
     since: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     found: Option<Cow<'a, str>>,
+    #[serde(default)]
+    said: String,
     #[serde(borrow, default)]
     also: Texts<'a>,
     #[serde(borrow, default)]
@@ -259,10 +269,7 @@ impl IndexFile {
             return self.check().map(|()| None);
         }
         self.hasher.update(&self.line);
-        if let Some(record) = self.usual.parse(&self.line) {
-            return Ok(Some(Indexed { record, has_digest: false }));
-        }
-        parse(&self.line).map(Some).map_err(|cause| format!("line {number}: {cause}"))
+        self.usual.any(&self.line).map(Some).map_err(|cause| format!("line {number}: {cause}"))
     }
 
     /// An error if the bytes up to the check of the last line, which was read last, are not as they were written.
@@ -354,7 +361,8 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
             let also = also::parse(&entry.also)?;
             let found = entry.found.as_ref().and_then(hash);
             let since = entry.since.as_ref().and_then(|text| Day::parse(text));
-            let doubt = since.map(|since| Box::new(Doubt { since, found }));
+            let said = entry.said.clone();
+            let doubt = since.map(|since| Box::new(Doubt { since, found, said }));
             let facts = Some(Facts { bytes, mode, key, untrusted, read, doubt, also });
             (What::File(FileRecord { digest, facts }), has_digest)
         }

@@ -132,6 +132,11 @@ impl Manifest {
         ends.1.mounts.iter().map(Mount::name).collect()
     }
 
+    /// Whether a file is in doubt.
+    pub(crate) fn has_doubts(&self) -> bool {
+        matches!(&self.index, Index::Bound(ends) if ends.1.doubts > 0)
+    }
+
     /// The last file that had its turn.
     pub(crate) fn turn(&self) -> Option<Vec<u8>> {
         let Index::Bound(ends) = &self.index else { return None };

@@ -65,12 +65,14 @@ pub struct Facts {
 }
 
 /// A file that is not as recorded, or cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The day of the first run that said so.
     pub since: Day,
     /// The BLAKE3 hash of the content that it had when it was last read since; `None` if it was not.
     pub found: Option<[u8; OUT_LEN]>,
+    /// Details of the first verdict, for people. Empty if it was not read since.
+    pub said: String,
 }
 
 impl Facts {
@@ -85,12 +87,10 @@ impl Facts {
         self.read.is_some() && self.doubt.is_none()
     }
 
-    /// Notes that a run finds this content, or none, in the place of the recorded one.
-    fn is_not(&mut self, found: Option<[u8; OUT_LEN]>) {
-        let before = self.doubt.take();
-        let since = before.as_ref().map_or_else(Day::today, |it| it.since);
-        let found = found.or(before.and_then(|it| it.found));
-        self.doubt = Some(Box::new(Doubt { since, found }));
+    /// The doubt, from today on if there was none.
+    fn is_not(&mut self) -> &mut Doubt {
+        let new = || Box::new(Doubt { since: Day::today(), found: None, said: String::new() });
+        self.doubt.get_or_insert_with(new)
     }
 
     /// Its times and numbers when its content was as recorded.
@@ -105,8 +105,17 @@ impl Facts {
 
     /// Notes that the file with these times and numbers has this other content, so that it is found under another name as well, and
     /// each run reads it. Its mtime and ctime stay as they were with the recorded content.
-    pub(crate) fn doubt(&mut self, now: Option<&Key>, bytes: u64, found: [u8; OUT_LEN]) {
-        self.is_not(Some(found));
+    pub(crate) fn doubt(
+        &mut self,
+        now: Option<&Key>,
+        bytes: u64,
+        (found, said): ([u8; OUT_LEN], String),
+    ) {
+        let doubt = self.is_not();
+        doubt.found = Some(found);
+        if doubt.said.is_empty() {
+            doubt.said = said;
+        }
         let Some(now) = now else { return };
         let now = match self.timed() {
             // Nothing else would say next time that it moved.
@@ -216,7 +225,7 @@ impl Record {
         if let What::File(FileRecord { facts, .. }) = &mut self.what {
             let facts = facts.get_or_insert(Facts::of(0));
             facts.untrusted = facts.key.take().or(facts.untrusted);
-            facts.is_not(None);
+            facts.is_not();
         }
     }
 

@@ -5,10 +5,11 @@
 
 use crate::format::also::{self, Also};
 use crate::format::day::Day;
+use crate::format::index::{self, Indexed};
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, What};
 use crate::format::trust::Key;
-use treewide::OUT_LEN;
+use treewide::{Hash, OUT_LEN};
 
 /// Parses such lines.
 #[derive(Debug, Default)]
@@ -18,8 +19,13 @@ pub(crate) struct Usual {
 }
 
 impl Usual {
-    /// The record of a line with its end. `None` if it has another form.
-    pub(crate) fn parse(&mut self, line: &[u8]) -> Option<Record> {
+    /// Parses any line, with its end.
+    pub(crate) fn any(&mut self, line: &[u8]) -> Result<Indexed, String> {
+        self.parse(line).map_or_else(|| index::parse(line), Ok)
+    }
+
+    /// `None` if it has another form. In the past it may end with one key more.
+    fn parse(&mut self, line: &[u8]) -> Option<Indexed> {
         let mut rest = Rest(line);
         rest.skip(b"{\"path\":\"")?;
         let name = rest.text()?;
@@ -28,7 +34,12 @@ impl Usual {
         if !is_plain || !is_utf8 || name::checked(name) != Ok(name) {
             return None;
         }
-        rest.skip(b",\"type\":\"file\",\"bytes\":")?;
+        rest.skip(b",\"type\":\"file\"")?;
+        let digest = match rest.skip(b",\"digest\":\"") {
+            Some(()) => Some(Hash::from_hex(rest.text()?).ok()?.into()),
+            None => None,
+        };
+        rest.skip(b",\"bytes\":")?;
         let bytes = rest.number()?;
         let mode = match rest.skip(b",\"mode\":\"") {
             Some(()) => Some(rest.octal()?),
@@ -54,12 +65,13 @@ impl Usual {
             Some(()) => also::parse_usual(rest.until(b'}')?)?,
             None => Also::new(),
         };
+        let _ = rest.skip(b",\"gone\":true");
         if rest.0 != b"}\n" {
             return None;
         }
         let facts = Some(Facts { bytes, mode, key, untrusted: None, read, doubt: None, also });
-        let what = What::File(FileRecord { digest: [0; OUT_LEN], facts });
-        Some(Record::new(name, what))
+        let what = What::File(FileRecord { digest: digest.unwrap_or([0; OUT_LEN]), facts });
+        Some(Indexed { record: Record::new(name, what), has_digest: digest.is_some() })
     }
 
     fn day(&mut self, text: &[u8]) -> Option<Day> {

@@ -54,7 +54,7 @@ pub struct Draft {
     keeps: Option<(bool, Duration)>,
     journal: Option<Journal>,
     /// The past of the manifest in its place, and when the walk began.
-    past: Option<Past>,
+    pub(crate) past: Option<Past>,
     /// The last file that had its turn.
     pub(crate) turn: Option<Mount>,
     began: String,
@@ -185,9 +185,11 @@ impl Draft {
         Ok(())
     }
 
-    /// The past, if there is an index that can name it.
-    pub(crate) fn past(&self) -> Option<&Past> {
-        self.past.as_ref()
+    /// Gets the past back, if it was taken.
+    pub(crate) fn take_past(&mut self, past: &mut Option<Past>) {
+        if self.index.is_some() && self.past.is_none() {
+            self.past = past.take();
+        }
     }
 
     pub(crate) fn begin_journal(&mut self, root: &Path) -> Result<Found, Error> {

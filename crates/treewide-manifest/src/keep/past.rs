@@ -24,9 +24,10 @@ use crate::format::manifest::{Index, Manifest};
 use crate::format::record::Record;
 use crate::format::regular::{self, PAST};
 use crate::format::rules::Rules;
+use crate::format::usual::Usual;
 pub(crate) use additions::Additions;
 pub(crate) use section::Section;
-use section::{Header, Lines, Parse, Piece, VERSION, end_of, gap, pieces};
+use section::{Header, Lines, Piece, VERSION, end_of, gap, pieces};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -133,7 +134,7 @@ impl Past {
             Some((_, check)) if past.bound.as_deref() == Some(check) => {
                 past.last.clone_from(&past.bound);
             }
-            _ => past.read(&file)?,
+            _ => past.read(&file, &mut |_, _| {})?,
         }
         Ok(past)
     }
@@ -147,8 +148,8 @@ impl Past {
     }
 
     /// Reads all sections.
-    fn read(&mut self, file: &File) -> Result<(), Error> {
-        let pieces = pieces(file).map_err(|error| Error::read(&self.path, error))?;
+    fn read(&mut self, file: &File, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), Error> {
+        let pieces = pieces(file, each).map_err(|error| Error::read(&self.path, error))?;
         let (mut good, mut wrong): (Vec<&Section>, _) = (Vec::new(), None);
         for piece in &pieces {
             let Some(section) = &piece.section else {
@@ -185,32 +186,34 @@ impl Past {
         self.len.is_some()
     }
 
-    /// All records of sections that prove themselves, the oldest first, and where they are.
+    /// All records, the oldest first, and where they are. Those count for which [`section`](Self::section) has one.
     pub(crate) fn records(&mut self, each: &mut dyn FnMut(u64, Record)) -> Result<(), Error> {
-        self.read_once()?;
-        let failed = |error| Error::read(&self.path, error);
-        let (mut line, mut parse) = (Vec::new(), Parse::default());
-        for piece in self.pieces.iter().flatten().filter(|it| it.section.is_some()) {
-            let lines = self.lines.get_or_insert(Lines::open(&self.path).map_err(failed)?);
-            let mut at = piece.start;
-            while at < piece.stop && lines.read(at, &mut line).map_err(failed)? {
-                if let Some(record) = parse.record(&line) {
-                    each(at, record);
-                }
-                at += line.len() as u64;
-            }
+        if !self.is_there() {
+            return Ok(());
         }
-        Ok(())
+        let failed = |error| Error::read(&self.path, error);
+        let file = regular::open(&self.path).map_err(failed)?;
+        self.lines = Some(Lines::open(&self.path).map_err(failed)?);
+        let mut usual = Usual::default();
+        self.read(&file, &mut |place, line| {
+            if let Ok(it) = usual.any(line) {
+                each(place, it.record);
+            }
+        })
+    }
+
+    /// The section that proves this place.
+    pub(crate) fn section(&self, place: u64) -> Option<&Section> {
+        let pieces = self.pieces.as_deref()?;
+        pieces.get(pieces.partition_point(|it| it.stop <= place))?.section.as_ref()
     }
 
     /// The record at this place, and when the manifest had it last.
     pub(crate) fn record_at(&mut self, place: u64) -> Result<Option<(Record, String)>, Error> {
         let (Some(lines), mut line) = (&mut self.lines, Vec::new()) else { return Ok(None) };
         lines.read(place, &mut line).map_err(|error| Error::read(&self.path, error))?;
-        let pieces = self.pieces.as_deref().unwrap_or_default();
-        let piece = pieces.get(pieces.partition_point(|it| it.stop <= place));
-        let run = piece.and_then(|it| Some(it.section.as_ref()?.header.run.clone()));
-        Ok(Parse::default().record(&line).zip(run))
+        let run = self.section(place).map(|it| it.header.run.clone());
+        Ok(Usual::default().any(&line).ok().map(|it| it.record).zip(run))
     }
 
     fn read_once(&mut self) -> Result<(), Error> {
@@ -218,7 +221,7 @@ impl Past {
             return Ok(());
         }
         let file = regular::open(&self.path).map_err(|error| Error::read(&self.path, error))?;
-        self.read(&file)
+        self.read(&file, &mut |_, _| {})
     }
 
     /// After the last record: writes the section of this run, which began at `run` and made facts `to`. What the index says of the past.

@@ -5,9 +5,9 @@ use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{Facts, FileRecord, Record, What};
 use crate::format::xattrs::{self, Xattrs};
-use crate::run::earlier::Earlier;
+use crate::run::earlier::{Earlier, Judged};
 use crate::run::judge::{Judge, other_content};
-use crate::run::moves::New;
+use crate::run::moves::{New, finding};
 use crate::run::verdict::{Change, Evidence, Finding, Report, Verdict};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -34,7 +34,10 @@ pub fn diff(
             judge.report.damage = Some(cause.clone());
         }
     }
-    let mut earlier = Earlier::new(both_have_facts.then_some(old), false);
+    let mut earlier = match both_have_facts {
+        true => Earlier::of(old),
+        false => Earlier::default(),
+    };
     let mut count = 0_u64;
     loop {
         if count.is_multiple_of(1024) && cancel.is_cancelled() {
@@ -51,12 +54,11 @@ pub fn diff(
             Ordering::Equal => {
                 let (old, new) = (was.take(), is.take());
                 let mut verdict = both(old, new, xattrs);
-                if let Verdict::Changed(Change::Content { untimed: false }) = verdict
-                    && let Some(other) = earlier.judge_record(new, Some(old))?
-                {
-                    verdict = other;
+                let mut then = None;
+                if let (What::File(was), true) = (&old.what, verdict != Verdict::Same) {
+                    then = earlier.judge_record(new, Some((was, &mut verdict)))?.then;
                 }
-                judge.record(new, verdict);
+                judge.tell(Finding { then, ..finding(new, verdict) });
             }
             Ordering::Less => {
                 if let Some(finding) = judge.moves.gone(was.take().clone(), None) {
@@ -65,8 +67,10 @@ pub fn diff(
             }
             Ordering::Greater => {
                 let new = is.take();
-                let told = earlier.judge_record(new, None)?;
-                judge.new_path(New { told, ..New::of(new.clone(), Some(Evidence::Claimed)) });
+                let Judged { doubt, then } = earlier.judge_record(new, None)?;
+                let told = doubt.map(|it| it.0);
+                let new = New::of(new.clone(), Some(Evidence::Claimed));
+                judge.new_path(New { told, then, ..new });
             }
         }
     }
@@ -75,6 +79,7 @@ pub fn diff(
             judge.report.damage = Some(damage.clone());
         }
     }
+    judge.report.past_damage = earlier.damage();
     let mut report = judge.finish();
     // Lists that were cut to nothing are equal; indexes say that trees are empty.
     report.nothing_checked = report.entries() == 0 && !both_have_facts;

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Manifest, Records};
 use crate::format::name;
 use crate::format::record::{Doubt, Facts, FileRecord, Record, What};
+use crate::format::regular::then;
 use crate::format::trust::Key;
 use crate::keep::past::Past;
 use crate::run::judge::other_content;
@@ -29,7 +30,7 @@ pub(crate) struct Earlier {
     manifest: Option<Manifest>,
     /// Records of the manifest, and the place of the next one.
     records: Option<(Records, usize)>,
-    past: Option<Past>,
+    pub(crate) past: Option<Past>,
     has: Option<Table>,
     had: Option<Table>,
     /// Why the past cannot be read.
@@ -40,6 +41,8 @@ pub(crate) struct Earlier {
 struct Was {
     name: Vec<u8>,
     file: FileRecord,
+    /// Where it is in the past. The manifest is after all of that.
+    at: u64,
     /// When the manifest had it last.
     until: Option<String>,
 }
@@ -72,11 +75,18 @@ impl Judged {
 }
 
 impl Earlier {
-    /// Without the past, if that is not asked for or cannot be read.
-    pub(crate) fn new(manifest: Option<&Manifest>, with_past: bool) -> Self {
-        let past = manifest.filter(|_| with_past).and_then(|it| Past::of(it).ok().flatten());
+    pub(crate) fn new(manifest: Option<&Manifest>, past: Option<Past>) -> Self {
         let manifest = manifest.filter(|it| it.has_index()).cloned();
         Self { manifest, past, ..Self::default() }
+    }
+
+    /// For a run that writes nothing, and does without a past that cannot be read. That of a manifest as it was is that of the one of now.
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        let past = match then(manifest.list().path()) {
+            Some((list, _)) => Past::open(list, None).map(Some),
+            None => Past::of(manifest),
+        };
+        Self::new(Some(manifest), past.ok().flatten())
     }
 
     /// Damage of the past, if it was needed and is there.
@@ -96,7 +106,10 @@ impl Earlier {
                 ErrorKind::Read(cause) => cause.to_string(),
                 _ => error.to_string(),
             };
-            (self.past, self.failed, table) = (None, Some(cause), Table::default());
+            (self.failed, table) = (Some(cause), Table::default());
+        }
+        if past.said().is_some() {
+            table.retain(|place| past.section(place).is_some());
         }
         Ok(self.had.insert(table.sorted()))
     }
@@ -127,14 +140,15 @@ impl Earlier {
             };
             let record = records.nth(place - *next).transpose()?;
             *next = place + 1;
-            all.extend(record.map(|it| (it, None)));
+            all.extend(record.map(|it| (it, u64::MAX, None)));
         }
         for known in found.had {
             let Some(past) = &mut self.past else { break };
-            all.extend(past.record_at(known.place)?.map(|(it, until)| (it, Some(until))));
+            let found = past.record_at(known.place)?;
+            all.extend(found.map(|(it, until)| (it, known.place, Some(until))));
         }
-        let file = |(record, until): (Record, _)| match record.what {
-            What::File(file) => Some(Was { name: record.name, file, until }),
+        let file = |(record, at, until): (Record, _, _)| match record.what {
+            What::File(file) => Some(Was { name: record.name, file, at, until }),
             _ => None,
         };
         Ok(all.into_iter().filter_map(file).collect())
@@ -155,21 +169,61 @@ impl Earlier {
         Ok(found)
     }
 
+    /// The records in doubt that fit, the newest first. The manifest says how many it has, and is mostly not read.
+    fn doubts(&mut self, fits: impl Fn(&Doubted) -> bool) -> Result<Found, Error> {
+        let all = |table: &Table| {
+            table.doubts.iter().rev().filter(|it| fits(it)).map(|it| it.known).collect()
+        };
+        let has_doubts = self.manifest.as_ref().is_some_and(Manifest::has_doubts);
+        let has = if has_doubts { all(self.has()?) } else { Vec::new() };
+        Ok(Found { has, had: all(self.had()?) })
+    }
+
+    /// The newest record that was in doubt with this content, if none was accepted with it, and so has it later.
+    fn in_doubt(
+        &mut self,
+        (path, stamp): (&Path, &Stamp),
+        digest: &[u8; OUT_LEN],
+    ) -> Result<Option<Was>, Error> {
+        let doubts =
+            self.doubts(|it| it.found == Some(*digest) && is_like(it.seen.as_ref(), stamp))?;
+        if doubts.all().next().is_none() {
+            return Ok(None);
+        }
+        let begun = begin(digest);
+        let same = |it: &Table| it.files.iter().copied().filter(|it| it.begun == begun).collect();
+        let same = Found { has: same(self.has()?), had: same(self.had()?) };
+        let (doubts, mut same) = (self.read(doubts)?, self.read(same)?);
+        same.retain(|it| {
+            it.has(digest) && is_like(it.file.facts.as_ref().and_then(Facts::seen), stamp)
+        });
+        let is_later = |it: &Was, was: &Was| it.name == was.name && it.at > was.at;
+        let is_accepted = same.iter().any(|it| doubts.iter().any(|was| is_later(it, was)));
+        let is_it = |it: &Was| stamp.len > 0 || is_as_old(path, &it.file);
+        Ok(doubts.into_iter().find(is_it).filter(|_| !is_accepted))
+    }
+
     /// The newest record of the past of this name that fits, and until when the manifest had it. None of a file that has the times and
-    /// numbers with which any was in doubt.
+    /// numbers with which any was in doubt, or content in doubt.
     pub(crate) fn back(
         &mut self,
         name: &[u8],
-        stamp: &Stamp,
-        fits: impl Fn(&Record) -> bool,
+        file: (&Path, &Stamp),
+        fits: impl Fn(&FileRecord, &Record) -> bool,
     ) -> Result<Option<(Record, String)>, Error> {
         let had: Vec<_> = self.had()?.find(By::Name, key(&letters(name))).collect();
         for known in had {
             let Some(past) = &mut self.past else { break };
-            let found = past.record_at(known.place)?;
-            if let Some(found) = found.filter(|(it, _)| it.name == name && fits(it)) {
-                let is_doubt = self.has()?.has_doubt(stamp) || self.had()?.has_doubt(stamp);
-                return Ok((!is_doubt).then_some(found));
+            let Some((record, until)) = past.record_at(known.place)? else { continue };
+            if let What::File(it) = &record.what
+                && record.name == name
+                && fits(it, &record)
+            {
+                let digest = it.digest;
+                let times = self.doubts(|it| it.seen.is_some_and(|key| key.is_of(file.1)))?;
+                let is_doubt =
+                    times.all().next().is_some() || self.in_doubt(file, &digest)?.is_some();
+                return Ok((!is_doubt).then_some((record, until)));
             }
         }
         Ok(None)
@@ -184,7 +238,7 @@ impl Earlier {
             }
         }
         // A copy of a file in doubt has any length.
-        Ok(stamp.len > 0 && !(self.has()?.doubts.is_empty() && self.had()?.doubts.is_empty()))
+        Ok(self.doubts(|it| is_like(it.seen.as_ref(), stamp))?.all().next().is_some())
     }
 
     /// Judges a file that has other content than the record `was` of its name, by which alone the verdict is this one. Content that its
@@ -205,11 +259,9 @@ impl Earlier {
             return Ok(judged.then);
         }
         let Verdict::Suspect { .. } = verdict else { return Ok(None) };
-        let is_it = |it: &Record| match &it.what {
-            What::File(it) => equal(&it.digest, digest) && moved(it, file.1).is_some(),
-            _ => false,
-        };
-        let Some((_, until)) = self.back(name, file.1, is_it)? else { return Ok(None) };
+        let is_it =
+            |it: &FileRecord, _: &Record| equal(&it.digest, digest) && moved(it, file.1).is_some();
+        let Some((_, until)) = self.back(name, file, is_it)? else { return Ok(None) };
         *verdict = edited;
         Ok(Some(Then { until, as_then: true, is_back: false }))
     }
@@ -221,7 +273,7 @@ impl Earlier {
     /// 2. one with its inode, mtime and size, under another name. One of the past counts if the file is not younger: else the inode was used
     ///    again;
     /// 3. for a new file, one with its size, its mtime and the last part of its name: a copy on another disk;
-    /// 4. one that was in doubt with its content, if no record has that: a copy of it, or itself.
+    /// 4. one that was in doubt with its content, which was not accepted: a copy of it, or itself. An empty file is a copy of nothing.
     ///
     /// If none does, it is said whether its content was once recorded under its name.
     pub(crate) fn judge(
@@ -288,20 +340,8 @@ impl Earlier {
                 }
             }
         }
-        // An empty file is a copy of nothing.
-        if !was_moved && stamp.len > 0 {
-            let doubts = |table: &Table| table.doubts(digest).collect();
-            let copied = Found { has: doubts(self.has()?), had: doubts(self.had()?) };
-            if copied.all().next().is_some() {
-                let same = |table: &Table| {
-                    table.files.iter().copied().filter(|it| has_its_content(it)).collect()
-                };
-                let same = Found { has: same(self.has()?), had: same(self.had()?) };
-                let is_recorded = self.read(same)?.iter().any(|it| it.has(digest));
-                if let Some(it) = self.read(copied)?.first().filter(|_| !is_recorded) {
-                    return doubt(it, Vec::new());
-                }
-            }
+        if let Some(it) = self.in_doubt((path, stamp), digest)? {
+            return doubt(&it, Vec::new());
         }
         let had = || by_name.iter().filter(|it| it.until.is_some());
         let same = had().find(|it| it.has(digest));
@@ -312,27 +352,26 @@ impl Earlier {
         Ok(Judged { doubt: None, then })
     }
 
-    /// The doubt about a file that another manifest records.
+    /// As [`judge_other`](Self::judge_other) and [`judge`](Self::judge), of a file that another manifest records. `was` is what is recorded of
+    /// its name.
     pub(crate) fn judge_record(
         &mut self,
         new: &Record,
-        was: Option<&Record>,
-    ) -> Result<Option<Verdict>, Error> {
+        was: Option<(&FileRecord, &mut Verdict)>,
+    ) -> Result<Judged, Error> {
         let What::File(FileRecord { digest, facts: Some(facts) }) = &new.what else {
-            return Ok(None);
+            return Ok(Judged::default());
         };
         let Some((key, inode)) = facts.seen().and_then(|it| Some((it, it.inode?))) else {
-            return Ok(None);
+            return Ok(Judged::default());
         };
         let (mtime, ctime, len) = (Some(key.mtime), Some(key.ctime), facts.bytes);
         let device = key.device.unwrap_or(0);
         let stamp = Stamp { len, mtime, ctime, inode, device, mode: 0, links: 1, is_file: true };
-        let was = match was.map(|it| &it.what) {
-            Some(What::File(file)) => Some(file),
-            _ => None,
-        };
-        let judged = self.judge(&new.name, was, (Path::new(""), &stamp), digest)?;
-        Ok(judged.doubt.map(|it| it.0))
+        let file = (Path::new(""), &stamp);
+        let Some((was, verdict)) = was else { return self.judge(&new.name, None, file, digest) };
+        let then = self.judge_other(&new.name, (&mut was.clone(), verdict), file, digest)?;
+        Ok(Judged { doubt: None, then })
     }
 }
 
@@ -363,8 +402,16 @@ struct Table {
     files: Vec<Known>,
     /// Keys, and the number of the file that has them.
     by: [Vec<(u32, u32)>; 3],
-    /// The doubts about files, and their times and numbers.
-    doubts: Vec<(Doubt, Option<Key>, Known)>,
+    doubts: Vec<Doubted>,
+}
+
+/// A file in doubt.
+#[derive(Debug)]
+struct Doubted {
+    /// The content that it had.
+    found: Option<[u8; OUT_LEN]>,
+    seen: Option<Key>,
+    known: Known,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -399,22 +446,20 @@ impl Table {
         let seconds = mtime.map_or(0, |it| (it / SECOND) as u32);
         let known = Known { place, begun: begin(&file.digest), seconds };
         let doubt = file.facts.as_ref().and_then(|it| it.doubt.as_deref());
-        self.doubts.extend(doubt.map(|it| (*it, seen.copied(), known)));
+        let doubted = |it: &Doubt| Doubted { found: it.found, seen: seen.copied(), known };
+        self.doubts.extend(doubt.map(doubted));
         self.files.push(known);
+    }
+
+    fn retain(&mut self, is_it: impl Fn(u64) -> bool) {
+        let files = &self.files;
+        self.by.iter_mut().for_each(|it| it.retain(|it| is_it(files[it.1 as usize].place)));
+        self.doubts.retain(|it| is_it(it.known.place));
     }
 
     fn sorted(mut self) -> Self {
         self.by.iter_mut().for_each(|it| it.sort_unstable());
         self
-    }
-
-    /// The files that were in doubt with this content, the newest first.
-    fn doubts(&self, digest: &[u8; OUT_LEN]) -> impl Iterator<Item = Known> {
-        self.doubts.iter().rev().filter(|it| it.0.found.as_ref() == Some(digest)).map(|it| it.2)
-    }
-
-    fn has_doubt(&self, stamp: &Stamp) -> bool {
-        self.doubts.iter().any(|it| it.1.is_some_and(|key| key.is_of(stamp)))
     }
 
     /// The newest first.
@@ -471,6 +516,11 @@ fn numbers(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
     let facts = file.facts.as_ref()?;
     let is_it = has_inode(file, stamp) && (!facts.is_proven() || facts.bytes == stamp.len);
     moved(file, stamp).filter(|moved| is_it && !moved.contains(&"device"))
+}
+
+/// Whether a file with these times and numbers may be this one, or a copy of it. An empty file is a copy of nothing.
+fn is_like(seen: Option<&Key>, stamp: &Stamp) -> bool {
+    stamp.len > 0 || seen.is_some_and(|it| it.inode == Some(stamp.inode))
 }
 
 /// Whether the file still has the inode that is recorded.

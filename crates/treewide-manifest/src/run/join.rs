@@ -364,8 +364,8 @@ impl Join {
     fn back(&self, entry: &Entry) -> Option<Result<(Record, String), Error>> {
         let mut earlier =
             self.policy.earlier.try_borrow_mut().ok().filter(|_| self.policy.trusts)?;
-        let fits = |it: &Record| self.is_as_recorded(it, entry);
-        earlier.back(entry.name(), entry.stamp.as_ref()?, fits).transpose()
+        let fits = |_: &FileRecord, it: &Record| self.is_as_recorded(it, entry);
+        earlier.back(entry.name(), (&entry.path, entry.stamp.as_ref()?), fits).transpose()
     }
 
     fn is_back(back: Result<(Record, String), Error>, was: Option<Record>) -> Item<About, Note> {

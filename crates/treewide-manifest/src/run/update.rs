@@ -20,7 +20,7 @@ use crate::keep::draft::{Draft, Totals};
 use crate::keep::forget::Forget;
 use crate::keep::journal::Taken;
 use crate::keep::outboards::{Making, Outboards, Written};
-use crate::keep::past::{Additions, past_path};
+use crate::keep::past::{Additions, Past, past_path};
 use crate::keep::places::Places;
 use crate::run::against::{Against, Compared};
 use crate::run::earlier::{Earlier, Judged};
@@ -216,7 +216,12 @@ impl Update {
         let mut own = Own::default();
         draft.own(&mut own);
         let seen = Arc::clone(&own.seen);
-        let earlier = Rc::new(RefCell::new(Earlier::new(old, true)));
+        // One past is read once, to judge and to be added to.
+        let past = match in_place {
+            Some(_) if draft.past.is_some() => draft.past.take(),
+            _ => old.and_then(|it| Past::of(it).ok().flatten()),
+        };
+        let earlier = Rc::new(RefCell::new(Earlier::new(old, past)));
         let picked = match (old, self.scrub) {
             (Some(old), Some(budget)) => Picked::new(old, budget)?,
             _ => Picked::default(),

@@ -2,7 +2,7 @@
 
 use crate::format::day::Day;
 use crate::format::name;
-use crate::format::record::{Facts, Type};
+use crate::format::record::{Doubt, Facts, Type};
 use crate::format::xattrs::XattrChange;
 use crate::keep::located::Located;
 use std::fmt;
@@ -23,8 +23,19 @@ pub struct Finding {
     pub located: Option<Located>,
     /// The record of the path in the [past](crate::past_path).
     pub then: Option<Then>,
-    /// Since when runs say so of a file that is in doubt or cannot be read, and when it was last read as recorded. `None` if this is the first.
-    pub since: Option<(Day, Option<Day>)>,
+    /// What runs before this one said of a file that is in doubt or cannot be read. `None` if this is the first.
+    pub since: Option<Since>,
+}
+
+/// Says of a file what runs before this one found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Since {
+    /// Since when.
+    pub day: Day,
+    /// When it was last read as recorded.
+    pub read: Option<Day>,
+    /// Details of the first verdict.
+    pub said: String,
 }
 
 /// The record of a path in the past of a manifest.
@@ -53,23 +64,18 @@ impl Finding {
 
     /// Details of the verdict. Empty if there are none.
     pub fn detail(&self) -> String {
-        let mut text = self.told();
-        if let Some((since, read)) = self.since {
-            text += if text.is_empty() { "" } else { "; " };
-            text += &format!("since {since}");
-            read.iter().for_each(|it| text += &format!("; what is recorded was last read on {it}"));
-        }
+        let Some(Since { day, read, said }) = &self.since else { return self.told() };
+        // Later ones compare times that were not recorded with the content.
+        let is_first = !said.is_empty() && self.verdict.is_doubtful();
+        let mut text = if is_first { said.clone() } else { self.told() };
+        text += if text.is_empty() { "" } else { "; " };
+        text += &format!("since {day}");
+        read.iter().for_each(|it| text += &format!("; what is recorded was last read on {it}"));
         text
     }
 
     fn told(&self) -> String {
         match (&self.verdict, &self.then) {
-            // Its times were compared by the first run that said so. Those of a copy never were.
-            (Verdict::Rot { .. } | Verdict::Suspect { from: None, .. }, _)
-                if self.since.is_some() =>
-            {
-                String::new()
-            }
             (verdict, None) | (verdict @ Verdict::Suspect { from: Some(_), .. }, _) => {
                 verdict.detail()
             }
@@ -334,9 +340,10 @@ impl Verdict {
     }
 
     /// Since when the record of its path is in doubt, and when that was last read as recorded, if this is about that.
-    pub(crate) fn since(&self, record: Option<&Facts>) -> Option<(Day, Option<Day>)> {
+    pub(crate) fn since(&self, record: Option<&Facts>) -> Option<Since> {
         let record = record.filter(|_| self.is_doubtful() || self.class().is_unknown())?;
-        record.doubt.as_ref().map(|it| (it.since, record.read))
+        let since = |it: &Doubt| Since { day: it.since, read: record.read, said: it.said.clone() };
+        record.doubt.as_deref().map(since)
     }
 
     /// How such a verdict is usually known.

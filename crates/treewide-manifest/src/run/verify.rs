@@ -106,7 +106,7 @@ impl Verify {
         }
         let seen = Arc::clone(&own.seen);
         let scan = Scan::new(dir, &rules, &self.only, own)?;
-        let earlier = Rc::new(RefCell::new(Earlier::new(Some(manifest), true)));
+        let earlier = Rc::new(RefCell::new(Earlier::of(manifest)));
         let policy = Policy {
             trusts: self.quick && manifest.has_index(),
             picked: Picked::default(),

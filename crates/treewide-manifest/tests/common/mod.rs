@@ -9,7 +9,7 @@ pub mod random;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use treewide_manifest::machine::{Clock, Draft, Update, Verify};
+use treewide_manifest::machine::{Clock, Draft, Update, Verify, diff};
 use treewide_manifest::record::Type;
 use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{
@@ -256,6 +256,13 @@ impl Said {
     pub fn is_fine(&self) -> bool {
         !self.report.differs() && self.report.is_certain()
     }
+}
+
+pub fn diff_of(old: &Manifest, new: &Manifest) -> Said {
+    let mut said = Said::default();
+    said.report = diff(old, new, &Default::default(), &mut |it| said.add(it)).unwrap();
+    said.check();
+    said
 }
 
 /// The clock of the system.

@@ -181,9 +181,9 @@ fn keys(object: &mut Object, finding: &Finding) {
     if let Some(then) = &finding.then {
         object.string("until", &then.until).raw("as_then", then.as_then);
     }
-    if let Some((since, read)) = finding.since {
-        object.string("since", &since.to_string());
-        object.string_or_null("read", read.map(|it| it.to_string()).as_deref());
+    if let Some(since) = &finding.since {
+        object.string("since", &since.day.to_string());
+        object.string_or_null("read", since.read.map(|it| it.to_string()).as_deref());
     }
     match &finding.located {
         None => {}

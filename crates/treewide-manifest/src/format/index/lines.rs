@@ -20,6 +20,7 @@ pub(crate) struct Lines {
     bytes: u64,
     facts: Digest,
     mounts: Vec<Mount>,
+    doubts: u64,
     /// Bytes that are left for them in the last line.
     room: usize,
     day: LastDay,
@@ -36,6 +37,7 @@ impl Lines {
             bytes: 0,
             facts: Digest::new(rules),
             mounts: Vec::new(),
+            doubts: 0,
             room: LAST_LINE as usize - (32 << 10),
             day: None,
         }
@@ -67,6 +69,7 @@ impl Lines {
             self.files += 1;
             let bytes = file.facts.as_ref().map_or(0, |it| it.bytes);
             self.bytes = self.bytes.saturating_add(bytes);
+            self.doubts += u64::from(file.facts.as_ref().is_some_and(|it| it.doubt.is_some()));
         }
         let has_digest = !crate::format::name::is_listable(&record.name);
         push_record(to, record, has_digest, &mut self.day);
@@ -93,6 +96,7 @@ impl Lines {
             facts: self.facts.clone().finish().to_hex().to_string(),
             mounts: self.mounts.clone(),
             turn: None,
+            doubts: self.doubts,
             past: None,
             check: None,
         }
@@ -162,9 +166,13 @@ fn push_facts(to: &mut Vec<u8>, facts: &Facts, last_day: &mut LastDay) {
         let (_, text) = last_day.insert(day.unwrap_or_else(|| (read, read.to_string())));
         push_text(to, ",\"read\":", text);
     }
-    if let Some(Doubt { since, found }) = facts.doubt.as_deref() {
+    if let Some(Doubt { since, found, said }) = facts.doubt.as_deref() {
         push_text(to, ",\"since\":", &since.to_string());
         found.iter().for_each(|it| push_text(to, ",\"found\":", &hex(it)));
+        if !said.is_empty() {
+            to.push(b',');
+            push_bytes(to, "said", said.as_bytes());
+        }
     }
     also::push(to, &facts.also);
 }

@@ -1,16 +1,12 @@
 //! The sections of a past: how they are written, and which of them prove themselves.
 
-use crate::format::index;
-use crate::format::record::{Record, What};
 use crate::format::regular::{self, PAST};
 use crate::format::rules::Rules;
-use crate::format::usual::Usual;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
-use treewide::{Hasher, OUT_LEN};
-use treewide_files::digest::unhex;
+use treewide::Hasher;
 use treewide_files::list::{MAX_LINE, read_line};
 
 /// The version that is written, and the only one that is read.
@@ -128,41 +124,6 @@ impl Lines {
     }
 }
 
-/// Parses lines of records.
-#[derive(Default)]
-pub(super) struct Parse {
-    usual: Usual,
-    spare: Vec<u8>,
-}
-
-impl Parse {
-    /// `None` of another line.
-    pub(super) fn record(&mut self, line: &[u8]) -> Option<Record> {
-        line.starts_with(b"{\"path\":").then(|| self.usual(line))?.or_else(|| {
-            let indexed = index::parse(line).ok()?;
-            Some(indexed.record)
-        })
-    }
-
-    /// Parses it quickly, without the keys that the index does not have. No name has a quotation mark that is not escaped.
-    fn usual(&mut self, line: &[u8]) -> Option<Record> {
-        let key = b"\",\"type\":\"file\",\"digest\":\"";
-        let at = line.windows(key.len()).position(|it| it == key)? + key.len();
-        let (digest, rest) = line[at..].split_at_checked(2 * OUT_LEN)?;
-        let rest = rest.strip_prefix(b"\"")?;
-        let rest = rest.strip_suffix(b",\"gone\":true}\n").or_else(|| rest.strip_suffix(b"}\n"))?;
-        self.spare.clear();
-        for part in [&line[..at - b",\"digest\":\"".len()], rest, b"}\n"] {
-            self.spare.extend_from_slice(part);
-        }
-        let mut record = self.usual.parse(&self.spare)?;
-        if let What::File(file) = &mut record.what {
-            file.digest = unhex(digest)?.try_into().ok()?;
-        }
-        Some(record)
-    }
-}
-
 /// The parts of a last line: all before its `check`, and that.
 pub(super) fn end_of(line: &[u8]) -> Option<(&[u8], &str)> {
     let at =
@@ -172,8 +133,9 @@ pub(super) fn end_of(line: &[u8]) -> Option<(&[u8], &str)> {
     Some((&line[..at], str::from_utf8(check).ok()?))
 }
 
-/// The sections of a past, and what is between them.
-pub(super) fn pieces(file: &File) -> io::Result<Vec<Piece>> {
+/// The sections of a past, and what is between them. `each` gets the lines of records, and where they are, before it is known whether
+/// their section proves itself.
+pub(super) fn pieces(file: &File, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<Vec<Piece>> {
     struct Open {
         start: u64,
         header: Option<Header>,
@@ -215,6 +177,9 @@ pub(super) fn pieces(file: &File) -> io::Result<Vec<Piece>> {
             piece.hasher.update(&line);
             piece.lines += 1;
             piece.is_cut &= piece.start == start;
+            if line.starts_with(b"{\"path\":") {
+                each(start, &line);
+            }
             continue;
         }
         let section = end_of(&line).and_then(|(before, check)| {

@@ -69,7 +69,7 @@ impl Run<'_> {
         // It is read each time, and found again, until it is accepted.
         if let What::File(FileRecord { facts: Some(now), digest }) = &new.what {
             let facts = was.facts.get_or_insert(Facts::of(now.bytes));
-            facts.doubt(now.seen(), now.bytes, *digest);
+            facts.doubt(now.seen(), now.bytes, (*digest, verdict.detail()));
         }
         new.what = What::File(was);
         judge.report.files_kept += 1;
