@@ -100,7 +100,7 @@ impl Earlier {
             return Ok(self.had.get_or_insert_default());
         };
         let mut table = Table::default();
-        if let Err(error) = past.records(&mut |place, record| table.add(place, &record, true)) {
+        if let Err(error) = past.records(&mut |place, record| table.add(place, &record)) {
             // A run that writes ends with that error; others do without the past.
             let cause = match error.kind() {
                 ErrorKind::Read(cause) => cause.to_string(),
@@ -120,9 +120,7 @@ impl Earlier {
         };
         let mut table = Table::default();
         for (place, record) in manifest.records()?.enumerate() {
-            let record = record?;
-            // Other names than this one have its letters only if it is not ASCII.
-            table.add(place as u64, &record, !record.name.is_ascii());
+            table.add(place as u64, &record?);
         }
         Ok(self.has.insert(table.sorted()))
     }
@@ -318,25 +316,19 @@ impl Earlier {
             let from = is_other(it).then(|| it.name.clone());
             Ok(Judged::doubt(Verdict::Suspect { moved, from }, it, name, is_new))
         };
-        if !by_inode.all().any(has_its_content) {
-            for it in self.read(by_inode)?.into_iter().filter(is_other) {
-                if let Some(moved) = numbers(&it.file, stamp)
-                    && (it.until.is_none() || is_as_old(path, &it.file))
-                {
-                    return doubt(&it, moved);
-                }
+        let last = last(name, stamp.len, stamp.mtime).filter(|_| is_new && !was_moved);
+        let copies = match last {
+            Some(key) => self.find((By::Last, key), true, |_| true)?,
+            None => Found::default(),
+        };
+        let by_inode = (by_inode, numbers as fn(&Was, Looked<'_>) -> _);
+        for (found, moved) in [by_inode, (copies, last_part)] {
+            if found.all().any(has_its_content) {
+                continue;
             }
-        }
-        if let Some(key) = last(name, stamp.len, stamp.mtime).filter(|_| is_new && !was_moved) {
-            let copies = self.find((By::Last, key), true, |_| true)?;
-            if !copies.all().any(has_its_content) {
-                for it in self.read(copies)?.into_iter().filter(is_other) {
-                    let is_as_long = it.file.facts.as_ref().is_some_and(|it| it.bytes == stamp.len);
-                    let is_it =
-                        is_as_long && letters(name::base(&it.name)) == letters(name::base(name));
-                    if let Some(moved) = moved(&it.file, stamp).filter(|_| is_it) {
-                        return doubt(&it, moved);
-                    }
+            for it in self.read(found)?.into_iter().filter(is_other) {
+                if let Some(moved) = moved(&it, (name, path, stamp)) {
+                    return doubt(&it, moved);
                 }
             }
         }
@@ -432,16 +424,14 @@ impl Known {
 }
 
 impl Table {
-    fn add(&mut self, place: u64, record: &Record, by_name: bool) {
+    fn add(&mut self, place: u64, record: &Record) {
         let What::File(file) = &record.what else { return };
         let at = self.files.len() as u32;
         let seen = file.facts.as_ref().and_then(Facts::seen);
         let bytes = file.facts.as_ref().map_or(0, |it| it.bytes);
         let (inode, mtime) = (seen.and_then(|it| it.inode), seen.map(|it| it.mtime));
         for (by, key) in keys(&record.name, bytes, inode, mtime) {
-            if by != By::Name || by_name {
-                self.by[by as usize].push((key, at));
-            }
+            self.by[by as usize].push((key, at));
         }
         let seconds = mtime.map_or(0, |it| (it / SECOND) as u32);
         let known = Known { place, begun: begin(&file.digest), seconds };
@@ -511,11 +501,22 @@ fn moved(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
     file.facts.as_ref()?.seen()?.moved(stamp)
 }
 
+/// A file that is looked at: its name, where it is, and what the system says of it.
+type Looked<'a> = (&'a [u8], &'a Path, &'a Stamp);
+
 /// The same if the record is that of a file with this inode, mtime and size, or of one that was in doubt.
-fn numbers(file: &FileRecord, stamp: &Stamp) -> Option<Vec<&'static str>> {
-    let facts = file.facts.as_ref()?;
-    let is_it = has_inode(file, stamp) && (!facts.is_proven() || facts.bytes == stamp.len);
-    moved(file, stamp).filter(|moved| is_it && !moved.contains(&"device"))
+fn numbers(was: &Was, (_, path, stamp): Looked<'_>) -> Option<Vec<&'static str>> {
+    let facts = was.file.facts.as_ref()?;
+    let is_it = has_inode(&was.file, stamp) && (!facts.is_proven() || facts.bytes == stamp.len);
+    let is_there = was.until.is_none() || is_as_old(path, &was.file);
+    moved(&was.file, stamp).filter(|it| is_it && is_there && !it.contains(&"device"))
+}
+
+/// The same if the record has this size, mtime and last part of the name.
+fn last_part(was: &Was, (name, _, stamp): Looked<'_>) -> Option<Vec<&'static str>> {
+    let is_as_long = was.file.facts.as_ref()?.bytes == stamp.len;
+    let is_it = is_as_long && letters(name::base(&was.name)) == letters(name::base(name));
+    moved(&was.file, stamp).filter(|_| is_it)
 }
 
 /// Whether a file with these times and numbers may be this one, or a copy of it. An empty file is a copy of nothing.

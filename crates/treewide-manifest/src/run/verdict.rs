@@ -23,11 +23,11 @@ pub struct Finding {
     pub located: Option<Located>,
     /// The record of the path in the [past](crate::past_path).
     pub then: Option<Then>,
-    /// What runs before this one said of a file that is in doubt or cannot be read. `None` if this is the first.
+    /// Findings of runs before this one about a file that is in doubt or cannot be read. `None` if this is the first.
     pub since: Option<Since>,
 }
 
-/// Says of a file what runs before this one found.
+/// Findings of runs before this one about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Since {
     /// Since when.
