@@ -68,6 +68,33 @@ impl Rows {
     }
 }
 
+/// The norm of numbers in units of the largest, so that no square is too large or too small for `f64`.
+#[derive(Default)]
+struct Norm {
+    largest: f64,
+    squares: f64,
+}
+
+impl Norm {
+    fn add(&mut self, values: &[f64]) {
+        let largest = values.iter().copied().fold(self.largest, f64::max);
+        if largest > 0.0 && largest.is_finite() {
+            self.squares *= (self.largest / largest).powi(2);
+            self.squares += values.iter().map(|it| (it / largest).powi(2)).sum::<f64>();
+        }
+        self.largest = largest;
+    }
+
+    /// This norm in norms of `other`.
+    fn relative_to(&self, other: &Self) -> f64 {
+        match self.largest {
+            0.0 => 0.0,
+            f64::INFINITY => f64::INFINITY,
+            largest => largest / other.largest * (self.squares / other.squares).sqrt(),
+        }
+    }
+}
+
 /// Turns bytes into values.
 type Read = Box<dyn Fn(&[u8], &mut Vec<f64>)>;
 
@@ -139,7 +166,7 @@ pub fn difference(
     }
     let (row, mut rows) = (items / rows, Rows { all: rows, ..Rows::default() });
     let mut values = Values { all: items, ..Values::default() };
-    let (mut squares, mut before, mut buffer) = (0.0, 0.0, vec![0; TILE]);
+    let (mut apart, mut before, mut buffer) = (Norm::default(), Norm::default(), vec![0; TILE]);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let (one, other) = (open(old)?.0, open(new)?.0);
     for at in (0..items).step_by(TILE / 8) {
@@ -159,25 +186,23 @@ pub fn difference(
             let end = ((index + 1) * row - at).min(count);
             let place = from as usize..end as usize;
             let equal = values.equal;
-            for (&was, &is) in ours[place.clone()].iter().zip(&theirs[place]) {
+            for (was, is) in ours[place.clone()].iter_mut().zip(&mut theirs[place]) {
                 let is_equal = was == is || (was.is_nan() && is.is_nan());
                 // The difference of infinities is not a number.
-                let apart = if is_equal { 0.0 } else { (was - is).abs() };
-                let apart = if apart.is_nan() { f64::INFINITY } else { apart };
+                *is = if is_equal { 0.0 } else { (*was - *is).abs() };
+                *is = if is.is_nan() { f64::INFINITY } else { *is };
+                *was = if was.is_finite() { was.abs() } else { 0.0 };
                 values.equal += u64::from(is_equal);
-                values.largest = values.largest.max(apart);
-                squares += apart * apart;
-                before += if was.is_finite() { was * was } else { 0.0 };
             }
             if values.equal - equal < end - from {
                 rows.add(index);
             }
             from = end;
         }
+        apart.add(&theirs);
+        before.add(&ours);
     }
-    if squares > 0.0 {
-        values.norm = (squares / before).sqrt();
-    }
+    (values.largest, values.norm) = (apart.largest, apart.relative_to(&before));
     Ok(Some(Difference { rows, values: Some(values).filter(|_| are_numbers) }))
 }
 

@@ -194,7 +194,10 @@ fn values_differ_by_so_much() {
     let smalls: Vec<u8> =
         [1_u16, 0xfbff, 0x200, 0x8000, 0].iter().flat_map(|it| it.to_le_bytes()).collect();
     let ints = floats(&[1.0, -2.0, 127.0, 0.0, -128.0]);
-    let cases: [Case<'_>; 13] = [
+    let far = |times: f64, more: f64| doubles(&[3.0, 4.0, more, 0.0, 0.0].map(|it| it * times));
+    // Their squares are more, and less, than `f64` has.
+    let (large, tiny) = (2_f64.powi(1000), 2_f64.powi(-1000));
+    let cases: [Case<'_>; 15] = [
         ("F32", &f32s, "BF16", &bf16, Some((5, 0.0, 0.0))),
         ("F32", &f32s, "F16", &f16, Some((5, 0.0, 0.0))),
         ("F8_E5M2", &e5m2, "F32", &f32s, Some((5, 0.0, 0.0))),
@@ -208,6 +211,8 @@ fn values_differ_by_so_much() {
             &doubles(&[3.0, 4.0, 0.5, 0.0, 0.0]),
             Some((4, 0.5, 0.1)),
         ),
+        ("F64", &far(large, 0.0), "F64", &far(large, 0.5), Some((4, large / 2.0, 0.1))),
+        ("F64", &far(tiny, 0.0), "F64", &far(tiny, 0.5), Some((4, tiny / 2.0, 0.1))),
         ("U8", &[0; 5], "I16", &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0], Some((4, 1.0, f64::INFINITY))),
         ("F32", &f32s, "F32", &finite, Some((4, f64::INFINITY, f64::INFINITY))),
         ("F32", &floats(&[f32::NAN; 5]), "F32", &ints, Some((0, f64::INFINITY, f64::INFINITY))),
