@@ -26,6 +26,13 @@ def test_each_layout_gives_the_digests_of_the_file(ranks):
     run_ranks(ranks)
 
 
+def test_a_rank_that_dies_or_raises_at_a_collective_ends_all_ranks():
+    program = Path(__file__).with_name("dying_ranks.py")
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0 and done.stdout.endswith("passed\n"), done.stdout[-2000:] + done.stderr[-6000:]
+    print(done.stdout)
+
+
 def test_each_layout_gives_the_same_on_a_device(tmp_path):
     """Shards are lent as those of a CUDA device, whose driver is the stand-in."""
     run_ranks("2", standin_driver(tmp_path))

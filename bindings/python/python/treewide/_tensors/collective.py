@@ -33,8 +33,6 @@ from treewide._tensors.models import Expected, Options, Replicas, Rows, check_op
 from treewide._tensors.pieces import Joined, Kind, agreed, answer_of, kind_of
 from treewide._treewide import AUTO, Parts, digest
 
-__all__ = ["digests_of", "parts_of"]
-
 #: Bytes that this rank sent, by their purpose. Tests read it.
 sent: dict[str, int] = {}
 
@@ -412,9 +410,16 @@ def _again(message: bytes, place: int) -> Parts:
 
 def digests_of(model: Any, options: Options, expected: Expected) -> tuple[TensorDigests, Any]:
     """Return the digest of each full tensor, and what is expected: the same on all ranks of the group."""
+    ranks = _Group(options.get("group"))
     # Some versions of PyTorch send nothing that was made in inference mode.
     with torch.inference_mode(False), torch.no_grad():
-        return _digests_of(model, _Group(options.get("group")), options, expected)
+        try:
+            return _digests_of(model, ranks, options, expected)
+        except RuntimeError as error:
+            # The group failed, and perhaps because this rank did, in a collective of others.
+            if ranks.problem is None:
+                raise
+            raise ranks.problem from error
 
 
 def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected) -> tuple[TensorDigests, Any]:
