@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -287,11 +286,7 @@ pub(crate) fn digests<'py>(
             treewide_digests::digests(path, &algorithms, &at_most(options, most))
         })
     };
-    let report = |_: Python<'_>| match progress {
-        Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
-        None => Ok(()),
-    };
-    let found = watched(py, &course, work, report)?;
+    let found = watched(py, &course, work, |_| course.tell_bytes(progress))?;
     let found = found.map_err(|error| failure::of_files(py, &error))?;
     let all = PyDict::new(py);
     for (algorithm, digest) in algorithms.iter().zip(found) {

@@ -23,11 +23,6 @@ record! {
     Duplicates: Record {
         groups, file_groups, folder_groups, similar, redundant, reclaimable, links, files_read, bytes_read, unreadable,
     }
-
-    #[doc = stub!("Duplicates.to_arrow")]
-    fn to_arrow<'py>(found: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        table(found.as_any(), "_table_of_duplicates")
-    }
 }
 record! { "treewide.manifest", MissingFile: Record { path, digest, size, evidence } }
 record! {
@@ -39,16 +34,6 @@ record! {
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.files.is_truthy(py)? || self.unreadable.is_truthy(py)?)
     }
-
-    #[doc = stub!("Missing.to_arrow")]
-    fn to_arrow<'py>(found: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        table(found.as_any(), "_table_of_missing")
-    }
-}
-
-/// A table of pyarrow, which Python makes.
-fn table<'py>(found: &Bound<'py, PyAny>, maker: &str) -> PyResult<Bound<'py, PyAny>> {
-    found.py().import("treewide.manifest")?.call_method1(maker, (found,))
 }
 
 /// Paths and causes.

@@ -54,6 +54,12 @@ impl Course {
         }))
     }
 
+    /// Calls `progress` with bytes.
+    pub(crate) fn tell_bytes(&self, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let Some(progress) = progress else { return Ok(()) };
+        progress.call1((self.bytes.load(Ordering::Relaxed),)).map(|_| ())
+    }
+
     /// Calls `progress` with files and bytes.
     pub(crate) fn tell(&self, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(progress) = progress else { return Ok(()) };
@@ -145,11 +151,7 @@ pub(crate) fn update_from<R: Send>(
         };
         let work =
             || threads.run_at_most(|most| update(file::Options::new().threads(most).watch(watch)));
-        let report = |_: Python<'_>| match progress {
-            Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
-            None => Ok(()),
-        };
-        watched(py, &course, work, report)?
+        watched(py, &course, work, |_| course.tell_bytes(progress))?
     };
     updated.map_err(|error| failure::of_file(py, error))
 }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyBufferError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMapping};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyMapping};
 use treewide::{Hash, OUT_LEN};
 use treewide_gpu::{Backend, Buffer, Device, Error, ErrorKind, Pending, Slice, cuda, devices};
 
@@ -29,6 +29,41 @@ struct Opened {
     index: i32,
     stream: u64,
     device: Device,
+}
+
+/// The stream that work goes to: the number that DLPack has for it.
+pub(crate) struct Stream(u64);
+
+impl<'py> FromPyObject<'_, 'py> for Stream {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let stream = if given.hasattr("__cuda_stream__")? {
+            given.call_method0("__cuda_stream__")?.get_item(1)?
+        } else if let Some(number) = given.getattr_opt("cuda_stream")? {
+            number
+        } else {
+            given.getattr_opt("ptr")?.unwrap_or_else(|| given.to_owned())
+        };
+        // Integers of other types, such as those of NumPy, are numbers too. A truth value is not meant as one.
+        if stream.is_instance_of::<PyBool>() || !stream.hasattr("__index__")? {
+            return Err(PyTypeError::new_err(format!(
+                "stream is the number of a CUDA stream or an object of one, and not {}",
+                given.get_type().name()?
+            )));
+        }
+        let number = stream.extract::<u64>().map_err(|_| {
+            PyValueError::new_err(format!(
+                "stream is the number of a CUDA stream, and not {stream}"
+            ))
+        })?;
+        Ok(Self(number))
+    }
+}
+
+/// The number of a stream, by default that of the default stream: 0 in CUDA, and 1 in DLPack.
+pub(crate) fn number(stream: Option<Stream>) -> u64 {
+    stream.map_or(1, |it| it.0.max(1))
 }
 
 /// Open devices.
@@ -256,18 +291,18 @@ pub(crate) fn _gpu_devices(py: Python<'_>) -> Vec<(usize, String, Option<u64>, O
     found.map(|it| (it.index, it.name, it.memory, it.problem.map(|it| it.to_string()))).collect()
 }
 
-/// The digest of a tensor.
+#[doc = stub!("_gpu_digest")]
 #[pyfunction]
-#[pyo3(signature = (tensor, /, *, key, derive_key_context, length, stream))]
-pub(crate) fn _gpu_digest<'py>(
+#[pyo3(name = "digest", signature = (tensor, /, *, key=None, derive_key_context=None, length=32, stream=None))]
+pub(crate) fn digest<'py>(
     py: Python<'py>,
     tensor: &Bound<'py, PyAny>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     length: usize,
-    stream: u64,
+    stream: Option<Stream>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let mode = mode(key, derive_key_context)?;
+    let (mode, stream) = (mode(key, derive_key_context)?, number(stream));
     check_length(length)?;
     let tensor = lend(tensor, stream)?;
     let device = open(py, tensor.number(), stream)?;
@@ -279,17 +314,17 @@ pub(crate) fn _gpu_digest<'py>(
     digest.map(|digest| PyBytes::new(py, &digest))
 }
 
-/// The digests of tensors of one device.
+#[doc = stub!("_gpu_hash_many")]
 #[pyfunction]
-#[pyo3(signature = (tensors, /, *, key, derive_key_context, stream))]
-pub(crate) fn _gpu_hash_many<'py>(
+#[pyo3(name = "hash_many", signature = (tensors, /, *, key=None, derive_key_context=None, stream=None))]
+pub(crate) fn hash_many<'py>(
     py: Python<'py>,
     tensors: &Bound<'py, PyAny>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
-    stream: u64,
+    stream: Option<Stream>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mode = mode(key, derive_key_context)?;
+    let (mode, stream) = (mode(key, derive_key_context)?, number(stream));
     let inputs = Inputs::of(tensors, stream)?;
     let mut hashes = Vec::new();
     if let Some(first) = inputs.tensors.first() {
@@ -308,18 +343,18 @@ pub(crate) fn _gpu_hash_many<'py>(
     Ok(named.into_any())
 }
 
-/// The same, where the digests stay on the device, and no call waits.
+#[doc = stub!("_gpu_hash_many_to")]
 #[pyfunction]
-#[pyo3(signature = (tensors, out, /, *, key, derive_key_context, stream))]
-pub(crate) fn _gpu_hash_many_to<'py>(
+#[pyo3(name = "hash_many_to", signature = (tensors, out, /, *, key=None, derive_key_context=None, stream=None))]
+pub(crate) fn hash_many_to<'py>(
     py: Python<'py>,
     tensors: &Bound<'py, PyAny>,
     out: &Bound<'py, PyAny>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
-    stream: u64,
+    stream: Option<Stream>,
 ) -> PyResult<()> {
-    let mode = mode(key, derive_key_context)?;
+    let (mode, stream) = (mode(key, derive_key_context)?, number(stream));
     let inputs = Inputs::of(tensors, stream)?;
     let place = lend(out, stream)?;
     let device = open(py, place.number(), stream)?;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use treewide_gpu::Runs;
 
 use crate::block::{Indices, runs};
-use crate::gpu::{borrow, check_same_device, failed, lend, noted, open, run};
+use crate::gpu::{Stream, borrow, check_same_device, failed, lend, noted, number, open, run};
 use crate::parts::Parts;
 use crate::tensor::Lent;
 
@@ -20,15 +20,15 @@ type Block = (u64, Vec<u64>, Vec<Indices>);
 /// Runs of bytes by their first byte in the input, and their range in the tensor.
 type InTensor = Vec<(u64, Range<u64>)>;
 
-/// Hashes ranges of tensors: bytes `start..stop` of a tensor lie at byte `at` of the input of its parts.
+#[doc = stub!("_gpu_hash_parts")]
 #[pyfunction]
-#[pyo3(signature = (pieces, /, *, stream))]
-pub(crate) fn _gpu_hash_parts(
+#[pyo3(name = "hash_parts", signature = (pieces, /, *, stream=None))]
+pub(crate) fn hash_parts(
     py: Python<'_>,
     pieces: Vec<Given<'_, Vec<(u64, u64, u64)>>>,
-    stream: u64,
+    stream: Option<Stream>,
 ) -> PyResult<()> {
-    hash(py, pieces, stream, |ranges, len, total| {
+    hash(py, pieces, number(stream), |ranges, len, total| {
         let run = |(at, start, stop): (u64, u64, u64)| {
             let fits = start <= stop && stop <= len && total.checked_sub(at) >= Some(stop - start);
             fits.then_some((at, start..stop)).ok_or_else(|| {
@@ -43,13 +43,13 @@ pub(crate) fn _gpu_hash_parts(
 
 /// Hashes blocks of tensors, as `Parts._hash_block` does one in the memory of the CPU.
 #[pyfunction]
-#[pyo3(signature = (pieces, /, *, stream))]
+#[pyo3(signature = (pieces, /, *, stream=None))]
 pub(crate) fn _gpu_hash_blocks(
     py: Python<'_>,
     pieces: Vec<Given<'_, Block>>,
-    stream: u64,
+    stream: Option<Stream>,
 ) -> PyResult<()> {
-    hash(py, pieces, stream, |(item, shape, indices), len, _| {
+    hash(py, pieces, number(stream), |(item, shape, indices), len, _| {
         let mut expected = 0;
         let run = |run: Range<u64>| {
             let start = expected;

@@ -10,7 +10,6 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString, PyTuple, PyType};
-use treewide::file::Strategy;
 use treewide::{BLOCK_LEN, Hasher, KEY_LEN, OUT_LEN};
 
 use crate::buffer::{self, Items, View};
@@ -57,22 +56,6 @@ impl Blake3 {
             // The lock is taken by this thread, never by one of the pool.
             py.detach(|| append(&mut self.lock()))
         }
-    }
-
-    fn append_file<'py>(
-        this: Bound<'py, Self>,
-        path: &FilePath,
-        strategy: Strategy,
-    ) -> PyResult<Bound<'py, Self>> {
-        let (own, py) = (this.get(), this.py());
-        update_from(py, &path.0, own.threads, None, |options| {
-            let mut current = own.lock();
-            let mut hasher = current.clone();
-            options.strategy(strategy).update(&mut hasher, &path.0)?;
-            *current = hasher;
-            Ok(())
-        })?;
-        Ok(this)
     }
 }
 
@@ -149,22 +132,15 @@ impl Blake3 {
     #[doc = stub!("blake3.update_mmap")]
     #[pyo3(signature = (path))]
     fn update_mmap(this: Bound<'_, Self>, path: FilePath) -> PyResult<Bound<'_, Self>> {
-        Self::append_file(this, &path, Strategy::Auto)
-    }
-
-    #[doc = stub!("blake3.update_file")]
-    #[pyo3(signature = (path, /, *, strategy="auto"))]
-    fn update_file<'py>(
-        this: Bound<'py, Self>,
-        path: FilePath,
-        strategy: &str,
-    ) -> PyResult<Bound<'py, Self>> {
-        let found = Strategy::ALL.into_iter().find(|it| it.name() == strategy);
-        let strategy = found.ok_or_else(|| {
-            let names = Strategy::ALL.map(Strategy::name).join(", ");
-            PyValueError::new_err(format!("strategy is one of {names}, and not {strategy:?}"))
+        let own = this.get();
+        update_from(this.py(), &path.0, own.threads, None, |options| {
+            let mut current = own.lock();
+            let mut hasher = current.clone();
+            options.update(&mut hasher, &path.0)?;
+            *current = hasher;
+            Ok(())
         })?;
-        Self::append_file(this, &path, strategy)
+        Ok(this)
     }
 
     #[doc = stub!("blake3.update_reader")]

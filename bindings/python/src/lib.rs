@@ -18,7 +18,6 @@ mod contents;
 mod digests;
 mod failure;
 mod files;
-mod freeze;
 mod gpu;
 mod gpu_parts;
 mod hasher;
@@ -55,9 +54,9 @@ mod _treewide {
     #[pymodule_export]
     use crate::files::{hash_file, hash_files, hash_tree};
     #[pymodule_export]
-    use crate::gpu::{_gpu_devices, _gpu_digest, _gpu_hash_many, _gpu_hash_many_to};
+    use crate::gpu::_gpu_devices;
     #[pymodule_export]
-    use crate::gpu_parts::{_gpu_hash_blocks, _gpu_hash_parts};
+    use crate::gpu_parts::_gpu_hash_blocks;
     #[pymodule_export]
     use crate::hasher::{Blake3, new};
     #[pymodule_export]
@@ -65,17 +64,15 @@ mod _treewide {
     #[pymodule_export]
     use crate::lists::{_list_entries, _replace_file};
     #[pymodule_export]
-    use crate::manifest::{Finding, Made, ManifestError, Report};
+    use crate::manifest::{_size_of, Finding, Made, ManifestError, Report};
     #[pymodule_export]
     use crate::many::hash_many;
     #[pymodule_export]
-    use crate::merkle::{MerkleTree, verify_proof};
+    use crate::merkle::{_expected_bytes, MerkleTree, verify_proof};
     #[pymodule_export]
     use crate::oneshot::{digest, hexdigest};
     #[pymodule_export]
-    use crate::outboard::{
-        _outboard_create, _outboard_read, _outboard_verify, Damage, DamageError,
-    };
+    use crate::outboard::{Damage, DamageError};
     #[pymodule_export]
     use crate::parts::{Clash, Parts, subtrees};
     #[pymodule_export]
@@ -98,27 +95,33 @@ mod _treewide {
     #[pymodule_init]
     fn prepare(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::threads::watch_forks();
-        // Their names in `treewide.manifest` are those of others here.
-        for function in [
-            wrap_pyfunction!(crate::manifest::snapshot, module)?,
-            wrap_pyfunction!(crate::manifest::verify, module)?,
-            wrap_pyfunction!(crate::manifest::update, module)?,
-            wrap_pyfunction!(crate::manifest::scrub, module)?,
-            wrap_pyfunction!(crate::manifest::diff, module)?,
-            wrap_pyfunction!(crate::manifest::digests, module)?,
-            wrap_pyfunction!(crate::history::history, module)?,
-            wrap_pyfunction!(crate::contents::dupes, module)?,
-            wrap_pyfunction!(crate::contents::missing, module)?,
-        ] {
-            let name = function.getattr("__name__")?;
-            module.add(format!("_manifest_{name}").as_str(), function)?;
+        // Their names in the modules that show them are those of others here.
+        macro_rules! export {
+            ($($name:literal: $($path:ident)::+),* $(,)?) => {
+                $(module.add($name, wrap_pyfunction!(crate::$($path)::+, module)?)?;)*
+            };
         }
-        // `match` takes a class for a sequence by this, before it is frozen.
+        export! {
+            "_gpu_digest": gpu::digest,
+            "_gpu_hash_many": gpu::hash_many,
+            "_gpu_hash_many_to": gpu::hash_many_to,
+            "_gpu_hash_parts": gpu_parts::hash_parts,
+            "_manifest_diff": manifest::diff,
+            "_manifest_digests": manifest::digests,
+            "_manifest_dupes": contents::dupes,
+            "_manifest_history": history::history,
+            "_manifest_missing": contents::missing,
+            "_manifest_scrub": manifest::scrub,
+            "_manifest_snapshot": manifest::snapshot,
+            "_manifest_update": manifest::update,
+            "_manifest_verify": manifest::verify,
+            "_outboard_create": outboard::create,
+            "_outboard_read": outboard::read,
+            "_outboard_verify": outboard::verify,
+        }
+        // `match` takes a class for a sequence by this.
         let sequence = module.py().import("collections.abc")?.getattr("Sequence")?;
         sequence.call_method1("register", (module.py().get_type::<Digests>(),))?;
-        crate::freeze::freeze::<Blake3>(module.py())?;
-        crate::freeze::freeze::<Digests>(module.py())?;
-        crate::freeze::freeze::<MerkleTree>(module.py())?;
-        crate::freeze::freeze::<Parts>(module.py())
+        Ok(())
     }
 }

@@ -89,7 +89,7 @@ impl<'py> FromPyObject<'_, 'py> for Patterns {
 }
 
 /// A number of bytes, also of text such as `16K`.
-pub(crate) struct Size(u64);
+pub(crate) struct Size(pub(crate) u64);
 
 impl<'py> FromPyObject<'_, 'py> for Size {
     type Error = PyErr;
@@ -101,6 +101,12 @@ impl<'py> FromPyObject<'_, 'py> for Size {
         }
         .map(Self)
     }
+}
+
+#[pyfunction]
+#[pyo3(signature = (size, /))]
+pub(crate) fn _size_of(size: Size) -> u64 {
+    size.0
 }
 
 pub(crate) fn failed(py: Python<'_>, error: Error) -> PyErr {

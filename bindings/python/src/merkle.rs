@@ -136,6 +136,15 @@ pub(crate) fn trusted(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Hash> {
     })
 }
 
+#[pyfunction]
+#[pyo3(signature = (expected, /))]
+pub(crate) fn _expected_bytes<'py>(
+    py: Python<'py>,
+    expected: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, trusted(expected, "expected")?.as_bytes()))
+}
+
 #[doc = stub!("verify_proof")]
 #[pyfunction]
 #[pyo3(signature = (leaf, index, proof, /, *, root, leaves))]

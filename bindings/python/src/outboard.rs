@@ -12,15 +12,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use treewide::file::{self, OutboardError};
 use treewide::outboard::{Error, Flaw, FlawKind, Group, IoError, Layout, Outboard, ReadAt};
-use treewide::{Hash, OUT_LEN};
 use treewide_files::Replacement;
 
 use crate::failure;
 use crate::files::{Course, update_from, watched};
+use crate::manifest::Size;
+use crate::merkle::trusted;
 use crate::mode::mode;
 use crate::paths::FilePath;
 use crate::record::{Record, make, record};
 use crate::threads::Threads;
+
+/// The bytes of a group in the files of iroh.
+const IROH: Size = Size(16384);
 
 create_exception!(
     treewide.outboard,
@@ -135,22 +139,24 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Makes the outboard of a file; returns the digest.
+#[doc = stub!("_outboard_create")]
 #[pyfunction]
-#[pyo3(signature = (path, outboard, /, *, group, key, derive_key_context, threads, progress))]
+#[pyo3(name = "create", signature = (
+    path, outboard, /, *, group=IROH, key=None, derive_key_context=None, threads=1, progress=None
+), text_signature = "(path, outboard, /, *, group=16384, key=None, derive_key_context=None, threads=1, progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-pub(crate) fn _outboard_create<'py>(
+pub(crate) fn create<'py>(
     py: Python<'py>,
     path: FilePath,
     outboard: FilePath,
-    group: u64,
+    group: Size,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
-    let group = group_of(group)?;
+    let group = group_of(group.0)?;
     let (path, outboard) = (&path.0, &outboard.0);
     let failed = |error: io::Error| failure::of_system(py, outboard, &error);
     if same_file::is_same_file(path, outboard).unwrap_or(false) {
@@ -179,33 +185,33 @@ pub(crate) fn _outboard_create<'py>(
     }
 }
 
-/// Verifies a range of a file: where it is damaged, and how.
+#[doc = stub!("_outboard_verify")]
 #[pyfunction]
-#[pyo3(signature = (
-    outboard, path, expected, /, *, start, stop, size, group, key, derive_key_context, threads, progress
-))]
+#[pyo3(name = "verify", signature = (
+    outboard, path, /, *, expected, start=0, stop=None, size=None, group=IROH, key=None, derive_key_context=None, threads=1, progress=None
+), text_signature = "(outboard, path, /, *, expected, start=0, stop=None, size=None, group=16384, key=None, derive_key_context=None, threads=1, progress=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-pub(crate) fn _outboard_verify<'py>(
+pub(crate) fn verify<'py>(
     py: Python<'py>,
     outboard: FilePath,
     path: FilePath,
-    expected: [u8; OUT_LEN],
+    expected: &Bound<'py, PyAny>,
     start: u64,
     stop: Option<u64>,
     size: Option<u64>,
-    group: u64,
+    group: Size,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     threads: isize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Py<Damage>>> {
     let (mode, threads) = (mode(key, derive_key_context)?, Threads::new(threads)?);
-    let group = group_of(group)?;
+    let (group, expected) = (group_of(group.0)?, trusted(expected, "expected")?);
     let files = Files { path: &path.0, outboard: &outboard.0 };
     let course = Course::default();
     let work = || {
         let (data, pairs, layout) = files.open(&course, size, group)?;
-        let outboard = Outboard::new(&Hash::from_bytes(expected), layout, mode, pairs);
+        let outboard = Outboard::new(&expected, layout, mode, pairs);
         threads.run(|_| {
             let mut damage = outboard.damage(&data, start..stop.unwrap_or(u64::MAX));
             let found = damage.try_fold(Vec::new(), |mut all, found| match found {
@@ -221,37 +227,36 @@ pub(crate) fn _outboard_verify<'py>(
             }
         })
     };
-    let report = |_: Python<'_>| match progress {
-        Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
-        None => Ok(()),
-    };
-    let found = watched(py, &course, work, report)?.map_err(|failure| files.failed(py, failure))?;
+    let found = watched(py, &course, work, |_| course.tell_bytes(progress))?;
+    let found = found.map_err(|failure| files.failed(py, failure))?;
     found.iter().map(|it| damage(py, it)).collect()
 }
 
-/// Returns the bytes of a range, all of them verified.
+#[doc = stub!("_outboard_read")]
 #[pyfunction]
-#[pyo3(signature = (outboard, path, expected, /, *, start, stop, size, group, key, derive_key_context))]
+#[pyo3(name = "read", signature = (
+    outboard, path, start, stop, /, *, expected, size=None, group=IROH, key=None, derive_key_context=None
+), text_signature = "(outboard, path, start, stop, /, *, expected, size=None, group=16384, key=None, derive_key_context=None)")]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-pub(crate) fn _outboard_read<'py>(
+pub(crate) fn read<'py>(
     py: Python<'py>,
     outboard: FilePath,
     path: FilePath,
-    expected: [u8; OUT_LEN],
     start: u64,
     stop: u64,
+    expected: &Bound<'py, PyAny>,
     size: Option<u64>,
-    group: u64,
+    group: Size,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mode = mode(key, derive_key_context)?;
-    let group = group_of(group)?;
+    let (group, expected) = (group_of(group.0)?, trusted(expected, "expected")?);
     let files = Files { path: &path.0, outboard: &outboard.0 };
     let course = Course::default();
     let work = || {
         let (data, pairs, layout) = files.open(&course, size, group)?;
-        let outboard = Outboard::new(&Hash::from_bytes(expected), layout, mode, pairs);
+        let outboard = Outboard::new(&expected, layout, mode, pairs);
         let mut reader = outboard.reader(&data);
         let mut bytes = Vec::new();
         reader.seek(SeekFrom::Start(start)).map_err(Failure::Read)?;

@@ -22,7 +22,7 @@ use crate::oneshot::DETACHED;
 use crate::outboard::group_of;
 
 create_exception!(
-    treewide.scale.work,
+    treewide.scale,
     Clash,
     PyValueError,
     "Two values for the same bytes: a broken machine, or a store that returned other bytes."
@@ -85,7 +85,7 @@ fn counts(absorbed: Absorbed) -> (u64, u64) {
 }
 
 #[doc = stub!("Parts")]
-#[pyclass(module = "treewide.scale.work", frozen)]
+#[pyclass(module = "treewide.scale", frozen)]
 pub(crate) struct Parts {
     /// The same as in `parts`, to hash without the lock.
     mode: Mode,
@@ -350,11 +350,6 @@ impl Parts {
         let read = py.detach(|| parts::Parts::unpack(data, Mode::PLAIN));
         let read = read.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(read.into_iter().map(|parts| Self::of(parts, Mode::PLAIN)).collect())
-    }
-
-    #[doc = stub!("Parts.copy")]
-    fn copy(&self, py: Python<'_>) -> Self {
-        Self::of(self.copied(py), self.mode)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

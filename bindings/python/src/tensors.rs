@@ -58,11 +58,7 @@ pub(crate) fn _tensors<'py>(
     let hashed = if progress.is_none() && model.bytes() < SHORT {
         py.detach(hash)
     } else {
-        let report = |_: Python<'_>| match progress {
-            Some(progress) => progress.call1((course.bytes.load(Ordering::Relaxed),)).map(|_| ()),
-            None => Ok(()),
-        };
-        watched(py, &course, hash, report)?
+        watched(py, &course, hash, |_| course.tell_bytes(progress))?
     };
     let found = hashed.map_err(|error| failed(py, &error))?;
     let row = |(name, it): (&String, &TensorDigest)| {

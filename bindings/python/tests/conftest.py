@@ -22,6 +22,12 @@ def pattern(length: int) -> bytes:
     return (whole * (length // 251 + 1))[:length]
 
 
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    """Stores are asked again at once."""
+    monkeypatch.setattr("treewide._scale.reading._FIRST", 0.0)
+
+
 @pytest.fixture(scope="session")
 def vectors() -> Any:
     """The known answers of `hash`."""

@@ -43,11 +43,7 @@ def test_blake3_in_pieces():
         assert hasher.digest() == digest(data[: hasher.count])
 
 
-def test_blake3_is_immutable_and_final():
-    with pytest.raises(TypeError):
-        blake3.x = 1
-    with pytest.raises(TypeError):
-        blake3.digest = None
+def test_blake3_is_final():
     with pytest.raises(AttributeError):
         blake3().x = 1
     with pytest.raises(TypeError):

@@ -170,35 +170,6 @@ def test_check_reports_each_status(here):
     ]
 
 
-def test_check_is_true_only_where_something_was_verified(here):
-    (here / "a").write_bytes(b"a")
-    (here / "good.sha256").write_text(line(b"a", "a"))
-    (here / "empty").write_text("")
-    (here / "gone.sha256").write_text(line(b"a", "gone"))
-    (here / "bad.sha256").write_text(line(b"b", "a"))
-    (here / "store").mkdir()
-    assert check("good.sha256") and check(["good.sha256", "good.sha256"])
-    both = check(["good.sha256", "gone.sha256"], ignore_missing=True)
-    assert not both and both.counts["missing"] == 1 and both.findings[0].status == "missing"
-    for paths, options in [
-        ("empty", {}),
-        ("gone.sha256", {}),
-        ("gone.sha256", {"ignore_missing": True}),
-        ("bad.sha256", {}),
-        ("store", {}),
-        (["good.sha256", "bad.sha256"], {}),
-        (["good.sha256", "empty"], {}),
-        (["good.sha256", "store"], {}),
-    ]:
-        assert not check(paths, **options), (paths, options)
-    assert check("gone.sha256").differs and check("gone.sha256").is_certain
-    assert not check("empty").is_certain and "no file was verified" in str(check("empty"))
-    (here / "odd.sha256").write_text(line(b"a", "a") + "nonsense\n")
-    assert not check("odd.sha256")
-    (here / "weak").write_text(line(b"a", "a", "md5"))
-    assert check("weak", algorithm="md5") and not check("weak", algorithm="md5", strong=True)
-
-
 def test_check_keeps_a_bounded_number_of_malformed_lines(here):
     (here / "a").write_bytes(b"a")
     digest = hashlib.sha256(b"c").hexdigest()

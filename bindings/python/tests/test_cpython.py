@@ -14,7 +14,6 @@ GENERIC = (
     "test_large_update",
     "test_gil",
     "test_threaded_hashing",
-    "test_readonly_types",
 )
 
 

@@ -36,19 +36,6 @@ def test_files_have_the_digests_of_their_bytes(files, threads):
     assert hash_files([]) == []
 
 
-def test_a_file_by_each_strategy(files):
-    for strategy in ("auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"):
-        for threads in (1, -1):
-            for path in files:
-                hasher = treewide.blake3(b"before", max_threads=threads)
-                assert hasher.update_file(path, strategy=strategy) is hasher
-                assert hasher.digest() == digest(b"before" + path.read_bytes()), (strategy, path)
-    with pytest.raises(ValueError, match=r'one of auto, read, .* and not "map"'):
-        treewide.blake3().update_file(files[0], strategy="map")
-    with pytest.raises(FileNotFoundError):
-        treewide.blake3().update_file(files[0].with_name("missing"))
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems may refuse such names")
 def test_names_may_be_any_bytes(tmp_path):
     name = os.fsencode(tmp_path) + b"/\xff\xfe"

@@ -123,23 +123,6 @@ def test_the_command_line_reads_the_same(tree):
     assert (report.path, report.verdict) == ("a", "changed") and "0600" in report.detail
 
 
-@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="Python sets extended attributes on Linux only")
-def test_extended_attributes_are_compared(tree):
-    root, path = tree
-    try:
-        os.setxattr(root / "a", "user.x", b"\xff\n")
-    except OSError as error:
-        pytest.skip(f"no extended attributes here: {error}")
-    assert manifest.snapshot(root, path, xattrs=True)
-    assert manifest.verify(path, root, quick=True)
-    os.setxattr(root / "a", "user.x", b"2")
-    for quick in (False, True):
-        (finding,) = manifest.verify(path, root, quick=quick).findings
-        assert (finding.path, finding.verdict, finding.detail) == ("a", "changed", 'user.x 0xff0a -> "2"')
-    assert manifest.update(path, root) and not manifest.verify(path, root).trusted_unseen
-    assert manifest.verify(path, root, quick=True)
-
-
 def test_globs_that_accept_nothing_are_named(tree):
     root, path = tree
     manifest.snapshot(root, path)
@@ -268,13 +251,6 @@ def test_what_is_there_twice_and_what_is_missing(tree):
     assert gone and gone.by_read == 5
     assert [(it.path, it.size, it.evidence) for it in gone.files] == [("a", 100, "claimed"), ("copy", 100, "claimed")]
     assert manifest.missing(list, root).not_counted == 7
-    pyarrow = pytest.importorskip("pyarrow")
-    table = of_list.to_arrow()
-    assert table.num_rows == 4
-    assert table.column("evidence").to_pylist() == [None, None, "claimed", "claimed"]
-    assert table.column("link_of").to_pylist() == [None] * 4
-    assert table.schema.field("digest").type == pyarrow.binary(32)
-    assert gone.to_arrow().column("size").to_pylist() == [100, 100]
 
 
 def test_similar_folders_have_a_percentage_and_links_a_first_name(tmp_path):
@@ -332,18 +308,3 @@ def test_operands_that_cannot_be_compared_are_refused(tree):
     (root / "list").write_text("nonsense\n")
     with pytest.raises(manifest.ManifestError, match="not a checksum line"):
         manifest.dupes(root / "list")
-
-
-def test_snapshot_replaces_no_manifest(tree):
-    root, list = tree
-    index = list.with_name("tree.b3.tw")
-    assert manifest.snapshot(root, list, modes=True)
-    before = [it.read_bytes() for it in (list, index)]
-    for has_index in (True, False):
-        with pytest.raises(manifest.ManifestError, match=r"tree\.b3: is there, and a snapshot never replaces a list"):
-            manifest.snapshot(root, list, index=has_index)
-    assert before == [it.read_bytes() for it in (list, index)]
-    list.unlink()
-    index.unlink()
-    assert manifest.snapshot(root, list, index=False)
-    assert not index.exists()

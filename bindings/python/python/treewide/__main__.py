@@ -11,7 +11,7 @@ def main() -> int:
     """Run the program with the arguments of this process. Returns its exit code."""
     if sys.argv[1:2] == ["scale"]:
         # Only this command is Python, and only it loads what it needs.
-        from treewide.scale.program import main as scale
+        from treewide._scale.program import main as scale
 
         return scale(sys.argv[2:])
     # Ctrl-C ends it at once, as it ends the program `treewide`. Where it was ignored, it stays so.

@@ -8,71 +8,6 @@ from typing_extensions import TypeVar
 
 from treewide._arguments import Buffer, Bytes, BytesDone, Evidence, FilesDone, Path, Verdict
 
-__all__ = [
-    "AUTO",
-    "CheckFinding",
-    "CheckReport",
-    "Clash",
-    "Damage",
-    "DamageError",
-    "Digests",
-    "Duplicates",
-    "Finding",
-    "Group",
-    "HistoryRecord",
-    "HistoryRun",
-    "Made",
-    "MalformedLine",
-    "ManifestError",
-    "Member",
-    "MerkleTree",
-    "Missing",
-    "MissingFile",
-    "Parts",
-    "Report",
-    "__version__",
-    "_gpu_devices",
-    "_gpu_digest",
-    "_gpu_hash_blocks",
-    "_gpu_hash_many",
-    "_gpu_hash_many_to",
-    "_gpu_hash_parts",
-    "_hash_memory",
-    "_list_entries",
-    "_manifest_diff",
-    "_manifest_digests",
-    "_manifest_dupes",
-    "_manifest_history",
-    "_manifest_missing",
-    "_manifest_scrub",
-    "_manifest_snapshot",
-    "_manifest_update",
-    "_manifest_verify",
-    "_outboard_create",
-    "_outboard_places",
-    "_outboard_read",
-    "_outboard_trusted",
-    "_outboard_verify",
-    "_replace_file",
-    "_run_program",
-    "_tensor_compare",
-    "_tensor_list",
-    "_tensors",
-    "blake3",
-    "check",
-    "digest",
-    "digests",
-    "hash_file",
-    "hash_files",
-    "hash_many",
-    "hash_rows",
-    "hash_tree",
-    "hexdigest",
-    "new",
-    "subtrees",
-    "verify_proof",
-]
-
 __version__: Final[str]
 AUTO: Final = -1
 """Asks for as many threads as the input is worth."""
@@ -135,15 +70,6 @@ class blake3:
         The file is mapped or read, whichever takes less time. If it becomes shorter while it is read, this raises
         `OSError`, and the hasher is as it was before.
         """
-
-    def update_file(
-        self,
-        path: Path,
-        /,
-        *,
-        strategy: Literal["auto", "read", "read-overlapped", "pread", "mmap", "mmap-parallel"] = "auto",
-    ) -> blake3:
-        """Do what `update_mmap` does, by a strategy of your choice. Returns the hasher."""
 
     def update_reader(self, file: _Readable | _ReadableInto, /) -> blake3:
         """Append all that is left of a binary file object. Returns the hasher.
@@ -829,9 +755,6 @@ class Duplicates:
     #: What could not be read, and why.
     unreadable: list[tuple[str, str]]
 
-    def to_arrow(self) -> Any:
-        """Return a table of pyarrow with a row for each member of each group."""
-
 class MissingFile:
     """A file whose content no other operand has."""
 
@@ -861,9 +784,6 @@ class Missing:
 
     def __bool__(self) -> bool:
         """Whether anything is missing, or may be, as it could not be read."""
-
-    def to_arrow(self) -> Any:
-        """Return a table of pyarrow with a row for each file: path, digest, size, evidence."""
 
 def _manifest_snapshot(
     directory: Path,
@@ -1059,21 +979,83 @@ def _manifest_missing(
 # For `treewide.gpu`.
 def _gpu_devices() -> list[tuple[int, str, int | None, str | None]]: ...
 def _gpu_digest(
-    tensor: Any,
+    tensor: _Tensor,
     /,
     *,
-    key: Bytes | None,
-    derive_key_context: str | None,
-    length: int,
-    stream: int,
-) -> bytes: ...
-def _gpu_hash_many(tensors: Any, /, *, key: Bytes | None, derive_key_context: str | None, stream: int) -> Any: ...
+    key: Bytes | None = None,
+    derive_key_context: str | None = None,
+    length: int = 32,
+    stream: Any = None,
+) -> bytes:
+    """Return the BLAKE3 digest of the bytes of a tensor on a CUDA device.
+
+    Raises `TypeError` for an object that is not a tensor; `BufferError` for one that is not on a CUDA device, not
+    contiguous, or requires a gradient; `RuntimeError` that names the device if there is no driver, or it fails;
+    `MemoryError`.
+    """
+
+# A mapping is an iterable too; the first signature that fits counts.
+@overload
+def _gpu_hash_many(  # type: ignore[overload-overlap]
+    tensors: Mapping[_Key, _Tensor],
+    /,
+    *,
+    key: Bytes | None = None,
+    derive_key_context: str | None = None,
+    stream: Any = None,
+) -> dict[_Key, bytes]:
+    """Return the BLAKE3 digests of tensors on one CUDA device, in few launches.
+
+    `tensors` is an iterable; or a mapping, such as `model.state_dict()`, for a `dict` with its keys; or one tensor of
+    two or more dimensions, whose rows are the inputs. Raises what `digest` raises, with a note that names the item.
+    """
+
+@overload
+def _gpu_hash_many(
+    tensors: Iterable[_Tensor] | _Tensor,
+    /,
+    *,
+    key: Bytes | None = None,
+    derive_key_context: str | None = None,
+    stream: Any = None,
+) -> Digests: ...
 def _gpu_hash_many_to(
-    tensors: Any, out: Any, /, *, key: Bytes | None, derive_key_context: str | None, stream: int
-) -> None: ...
-def _gpu_hash_parts(pieces: list[tuple[Parts, Any, list[tuple[int, int, int]]]], /, *, stream: int) -> None: ...
+    tensors: Mapping[Any, _Tensor] | Iterable[_Tensor] | _Tensor,
+    out: _Tensor,
+    /,
+    *,
+    key: Bytes | None = None,
+    derive_key_context: str | None = None,
+    stream: Any = None,
+) -> None:
+    """Do what `hash_many` does, and leave the digests on the device: 32 bytes each, side by side in all of `out`.
+
+    Does not wait for the device: what comes later in the stream finds the digests. Tensors are kept until the work is
+    done, which a later call of a function of this module notices. A failure of the device is also raised then.
+
+    Raises what `hash_many` raises; `ValueError` if `out` has another length, does not start at a multiple of 4 bytes,
+    or is the same memory as an input; `BufferError` if it is read-only.
+    """
+
+def _gpu_hash_parts(
+    pieces: Sequence[tuple[Parts, _Tensor, Sequence[tuple[int, int, int]]]], /, *, stream: Any = None
+) -> None:
+    """Hash ranges of tensors on one CUDA device as parts of longer inputs, in few launches, and add them to the parts.
+
+    A piece is the `treewide.scale.Parts` of the whole input, a tensor, and its ranges `(at, start, stop)`. Bytes
+    `start` up to `stop` of the tensor lie at byte `at` of the input. A range may begin and end anywhere. Each subtree
+    of a range comes to the host as 32 bytes. The bytes of a chunk that a range cuts come as they are, by one copy for
+    all tensors.
+
+    Raises what `digest` raises, with a note that names the item; `ValueError` for ranges that do not fit, or parts with
+    several keys; `Clash` if bytes that are there have another value. Then the pieces before that one are added.
+    """
+
 def _gpu_hash_blocks(
-    pieces: list[tuple[Parts, Any, tuple[int, Sequence[int], Sequence[Sequence[tuple[int, int]]]]]], /, *, stream: int
+    pieces: list[tuple[Parts, Any, tuple[int, Sequence[int], Sequence[Sequence[tuple[int, int]]]]]],
+    /,
+    *,
+    stream: Any = None,
 ) -> None: ...
 
 # For `treewide.outboard`.
@@ -1096,12 +1078,20 @@ def _outboard_create(
     outboard: Path,
     /,
     *,
-    group: int,
-    key: Bytes | None,
-    derive_key_context: str | None,
-    threads: int,
-    progress: BytesDone | None,
-) -> bytes: ...
+    group: int | str = 16384,
+    key: Bytes | None = None,
+    derive_key_context: str | None = None,
+    threads: int = 1,
+    progress: BytesDone | None = None,
+) -> bytes:
+    """Write the outboard of a file, and return the digest of the file. It takes as long as `hash_file`.
+
+    The outboard appears when it is complete. `progress` is that of `hash_file`.
+
+    Raises `OSError` that names the file if it cannot be read, or the outboard cannot be written; `ValueError` if both
+    are the same file, or for an invalid `group`.
+    """
+
 def _outboard_places(size: int, group: int, start: int, stop: int, /) -> tuple[int, list[tuple[int, int]]]: ...
 def _outboard_trusted(
     expected: bytes,
@@ -1115,33 +1105,49 @@ def _outboard_trusted(
 def _outboard_verify(
     outboard: Path,
     path: Path,
-    expected: bytes,
     /,
     *,
-    start: int,
-    stop: int | None,
-    size: int | None,
-    group: int,
-    key: Bytes | None,
-    derive_key_context: str | None,
-    threads: int,
-    progress: BytesDone | None,
-) -> list[Damage]: ...
+    expected: Bytes | str,
+    start: int = 0,
+    stop: int | None = None,
+    size: int | None = None,
+    group: int | str = 16384,
+    key: Bytes | None = None,
+    derive_key_context: str | None = None,
+    threads: int = 1,
+    progress: BytesDone | None = None,
+) -> list[Damage]:
+    """Return where the bytes of `path` from `start` up to `stop` are not those of the digest: nothing, if all are.
+
+    `expected` is the digest that you trust, as bytes or hexadecimal digits. Without `stop`, all is verified up to the
+    end, and that it is the end. `size` is the size that the file had; without it, the one it has. Only the groups of
+    the range are read, and the part of the outboard above them.
+
+    Raises `OSError` that names the file if one cannot be read.
+    """
+
 def _outboard_read(
     outboard: Path,
     path: Path,
-    expected: bytes,
-    /,
-    *,
     start: int,
     stop: int,
-    size: int | None,
-    group: int,
-    key: Bytes | None,
-    derive_key_context: str | None,
-) -> bytes: ...
+    /,
+    *,
+    expected: Bytes | str,
+    size: int | None = None,
+    group: int | str = 16384,
+    key: Bytes | None = None,
+    derive_key_context: str | None = None,
+) -> bytes:
+    """Return the bytes from `start` up to `stop`, all of them verified; fewer, if the file ends before.
 
-# For `treewide.scale`.
+    Raises `DamageError` if one is not that of the digest, or the outboard is broken; `OSError` that names the file if
+    one cannot be read. `expected` and `size` are those of `verify`.
+    """
+
+# For `treewide.scale` and `treewide.weights`.
+def _expected_bytes(expected: Bytes | str, /) -> bytes: ...
+def _size_of(size: int | str, /) -> int: ...
 def _list_entries(data: bytes, /) -> list[tuple[str, bytes]]: ...
 def _replace_file(path: Path, data: bytes, /) -> None: ...
 
@@ -1237,9 +1243,6 @@ class Parts:
 
         Raises `ValueError` if the bytes are damaged, or were hashed in another mode or with another key.
         """
-
-    def copy(self) -> Parts:
-        """Return an independent copy."""
 
 def subtrees(start: int, stop: int, total: int, /) -> list[tuple[int, int]]:
     """Return the nodes of the tree that make up a range of an input of `total` bytes, in order.

@@ -8,114 +8,12 @@ of bao-tree and iroh (`.obao4`). `docs/outboards.md` says more.
 which the outboard was made.
 """
 
-from treewide._arguments import (
-    Bytes as _Bytes,
-    BytesDone as _BytesDone,
-    Path as _Path,
-    expected_bytes as _expected_bytes,
-    size_of as _size_of,
+from treewide._treewide import (
+    Damage,
+    DamageError,
+    _outboard_create as create,
+    _outboard_read as read,
+    _outboard_verify as verify,
 )
-from treewide._treewide import Damage, DamageError, _outboard_create, _outboard_read, _outboard_verify
 
 __all__ = ["Damage", "DamageError", "create", "read", "verify"]
-
-#: The bytes of a group in the files of iroh.
-_IROH = 16384
-
-
-def create(
-    path: _Path,
-    outboard: _Path,
-    /,
-    *,
-    group: int | str = _IROH,
-    key: _Bytes | None = None,
-    derive_key_context: str | None = None,
-    threads: int = 1,
-    progress: _BytesDone | None = None,
-) -> bytes:
-    """Write the outboard of a file, and return the digest of the file. It takes as long as `hash_file`.
-
-    The outboard appears when it is complete. `progress` is that of `hash_file`.
-
-    Raises `OSError` that names the file if it cannot be read, or the outboard cannot be written; `ValueError` if both
-    are the same file, or for an invalid `group`.
-    """
-    return _outboard_create(
-        path,
-        outboard,
-        group=_size_of(group),
-        key=key,
-        derive_key_context=derive_key_context,
-        threads=threads,
-        progress=progress,
-    )
-
-
-def verify(
-    outboard: _Path,
-    path: _Path,
-    /,
-    *,
-    expected: _Bytes | str,
-    start: int = 0,
-    stop: int | None = None,
-    size: int | None = None,
-    group: int | str = _IROH,
-    key: _Bytes | None = None,
-    derive_key_context: str | None = None,
-    threads: int = 1,
-    progress: _BytesDone | None = None,
-) -> list[Damage]:
-    """Return where the bytes of `path` from `start` up to `stop` are not those of the digest: nothing, if all are.
-
-    `expected` is the digest that you trust, as bytes or hexadecimal digits. Without `stop`, all is verified up to the
-    end, and that it is the end. `size` is the size that the file had; without it, the one it has. Only the groups of
-    the range are read, and the part of the outboard above them.
-
-    Raises `OSError` that names the file if one cannot be read.
-    """
-    return _outboard_verify(
-        outboard,
-        path,
-        _expected_bytes(expected),
-        start=start,
-        stop=stop,
-        size=size,
-        group=_size_of(group),
-        key=key,
-        derive_key_context=derive_key_context,
-        threads=threads,
-        progress=progress,
-    )
-
-
-def read(
-    outboard: _Path,
-    path: _Path,
-    start: int,
-    stop: int,
-    /,
-    *,
-    expected: _Bytes | str,
-    size: int | None = None,
-    group: int | str = _IROH,
-    key: _Bytes | None = None,
-    derive_key_context: str | None = None,
-) -> bytes:
-    """Return the bytes from `start` up to `stop`, all of them verified; fewer, if the file ends before.
-
-    Raises `DamageError` if one is not that of the digest, or the outboard is broken; `OSError` that names the file if
-    one cannot be read. `expected` and `size` are those of `verify`.
-    """
-    return _outboard_read(
-        outboard,
-        path,
-        _expected_bytes(expected),
-        start=start,
-        stop=stop,
-        size=size,
-        group=_size_of(group),
-        key=key,
-        derive_key_context=derive_key_context,
-    )

@@ -9,13 +9,12 @@ from itertools import count
 import pytest
 from fake import Memory
 from treewide import digest
-from treewide._scale.buckets import bucket_command, keys_cover, shards, whole_objects
+from treewide._scale.buckets import bucket_command, keys_cover, shards
 from treewide._scale.buckets.bucket_list import read_bucket
 from treewide._scale.buckets.list_files import read_list
 from treewide._scale.cover import hash_all
 from treewide._scale.found import Found
 from treewide._scale.objects import Object
-from treewide._scale.reading import Retries
 
 ROOT = "mem://bucket/"
 
@@ -96,8 +95,6 @@ def kept(monkeypatch):
         monkeypatch.setattr(module, "folder_of", lambda url, source: folder)
     for module in ("buckets.bucket_command", "run"):
         monkeypatch.setattr(f"treewide._scale.{module}.source_for", lambda url, option: folder.source)
-    for module in (whole_objects, shards):
-        monkeypatch.setattr(module, "Retries", partial(Retries, sleep=lambda seconds: None))
     # Not brought to the disk each time, as hundreds of tasks end in a second here.
     monkeypatch.setattr("treewide._scale.work._replace_file", lambda path, data: path.write_bytes(data))
     monkeypatch.setattr("treewide._scale.cover._ROUNDS", 1000)

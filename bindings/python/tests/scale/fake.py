@@ -14,6 +14,11 @@ def pattern(length: int) -> bytes:
     return (bytes(range(251)) * (length // 251 + 1))[:length]
 
 
+def result_of(pieces, host="here"):
+    """Return the result that a cover of bytes takes."""
+    return {"pieces": pieces, "host": host, "is_second": False}
+
+
 def hash_objects(objects, source, *, workers=2, keeper=None):
     """Hash objects of any source by threads, as `hash_all` does it for stores."""
     options = {"group": keeper.group, "hashed": keeper.take} if keeper is not None else {}
@@ -21,7 +26,7 @@ def hash_objects(objects, source, *, workers=2, keeper=None):
     with ThreadPoolExecutor(workers) as pool:
         while tasks := cover.missing(workers):
             for pieces in pool.map(lambda it: hash_pieces(it, source, 20.0), tasks):
-                cover.take(pieces, "here")
+                cover.take(result_of(pieces))
     return cover.found
 
 

@@ -230,11 +230,11 @@ def test_a_listing_that_fails_goes_on_where_it_was():
             raise ConnectionResetError("reset")
 
     source.before = fail
-    retries = Retries(sleep=lambda seconds: None)
+    retries = Retries()
     assert [it.key for page in listed(source, ROOT, "", None, retries) for it in page] == source.names()
     source.before = lambda number: fail(2)
     with pytest.raises(OSError, match=r"mem://bucket/: the keys after '' cannot be listed, tried 6 times: reset"):
-        list(listed(source, ROOT, "", None, Retries(sleep=lambda seconds: None)))
+        list(listed(source, ROOT, "", None, Retries()))
 
 
 def test_a_listing_that_is_not_in_order_is_refused():

@@ -107,7 +107,8 @@ def test_a_bucket_is_hashed_verified_and_updated(command, store):
         "rot        s3://whole/logs/0009",
         "changed    s3://whole/logs/a//b",
         "added      s3://whole/logs/zz\\\\",
-        "83 objects: 78 same, 2 changed, 1 rot, 1 added, 1 removed; 82 read, 1.79 KiB",
+        # What seems to have rotted is read twice.
+        "83 objects: 78 same, 2 changed, 1 rot, 1 added, 1 removed; 82 read, 1.80 KiB",
     ]
     assert f"(expected {digest(pattern(3)).hex()}, found {digest(b'new').hex()})" in lines[0]
     done = command("verify", "-l", "out/bucket.b3", "--quick", "--json")
@@ -278,8 +279,6 @@ def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
 
 
 def test_spoiled_replies_never_change_a_digest(store, tmp_path, monkeypatch):
-    for module in ("buckets.whole_objects", "buckets.shards", "part"):
-        monkeypatch.setattr(f"treewide._scale.{module}.Retries", partial(Retries, base=0.001))
     small = partial(BucketJob, small=10_000, large=60_000)
     monkeypatch.setattr("treewide._scale.buckets.bucket_command.BucketJob", small)
     objects = {f"{it:03}": pattern(it + 1) for it in range(100)} | {"large": pattern(70_000)}

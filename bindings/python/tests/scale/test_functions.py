@@ -2,13 +2,15 @@
 
 import os
 import random
+import time
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
 from buckets import ROOT, Bucket, always_the_same, unreliable
-from fake import Memory, hash_objects, pattern
+from fake import Memory, hash_objects, pattern, result_of
 from treewide import digest
-from treewide._scale import bytes_cover
+from treewide._scale import bytes_cover, lists
 from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.cover import Cover, hash_all
 from treewide._scale.job import Job
@@ -82,10 +84,10 @@ def test_two_hosts_that_disagree_are_named():
     cover = BytesCover([object])
     ((piece,),) = cover.missing(1)
     first, second = (hash_pieces([piece._replace(stop=131_072)], it, 20) for it in (source, wrong))
-    cover.take(first, "host:1")
-    cover.take(second, "host:2")
+    cover.take(result_of(first, "host:1"))
+    cover.take(result_of(second, "host:2"))
     found = cover.found[object]
-    assert found.status == "unreadable" and "host:1 and host:2 disagree" in found.detail
+    assert found.verdict == "unreadable" and "host:1 and host:2 disagree" in found.detail
     assert cover.missing(1) == [] and cover.left == 0
 
 
@@ -101,7 +103,7 @@ def test_a_range_that_fails_is_given_up_after_three_rounds_and_a_refusal_at_once
         while tasks := cover.missing(2):
             rounds += 1
             for task in tasks:
-                cover.take(hash_pieces(task, source, 0), "here")
+                cover.take(result_of(hash_pieces(task, source, 0)))
         return rounds
 
     source = Memory({"mem://a": DATA[:4096], "mem://b": DATA}, lambda number, reply: reply)
@@ -178,7 +180,34 @@ def test_a_late_result_is_no_second_reading(is_bucket, tmp_path, kept, monkeypat
         cover.take(it)
     (task,) = cover.missing(1)
     cover.take(run(task))
-    assert cover.end().counts in ({"rot": 1}, {"suspect": 1})
+    outcome = cover.end()
+    assert outcome.counts in ({"rot": 1}, {"suspect": 1}) and outcome.bytes_read == 2 * len(DATA)
+
+
+def test_a_worker_needs_no_directory_of_the_driver(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(DATA)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    cover = Cover(Job("sum", urls=(str(tmp_path / "a"),), output="list"))
+    (task,) = cover.missing(1)
+    monkeypatch.chdir(tmp_path)
+    cover.take(run(task))
+    monkeypatch.chdir(tmp_path / "here")
+    assert cover.end().exit == 0 and (tmp_path / "here/list").read_text().startswith(digest(DATA).hex())
+
+
+def test_what_was_read_right_after_it_was_written_is_not_settled(tmp_path):
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    store, path = fsspec.filesystem("memory"), tmp_path / "list"
+    store.pipe("/settled/a", DATA)
+    written = time.time() - 60
+    store.store["/settled/a"].created = datetime.fromtimestamp(written, UTC)
+    for began, is_settled in ((written + 1, False), (written + 10, True)):
+        cover = Cover(Job("sum", urls=("memory://settled/a",), output=str(path)))
+        (task,) = cover.missing(1)
+        cover.take(seal({**unseal(run(task)), "began": began}))
+        cover.end()
+        assert lists.read(path)["memory://settled/a"].is_settled == is_settled
 
 
 def test_an_object_that_is_replaced_or_removed_is_changing(files):

@@ -10,19 +10,15 @@ from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.objects import Object
 from treewide._scale.outboards import Outboards, group_of, named_group, place_of
 from treewide._scale.ranges import RangeError, range_of
-from treewide._scale.reading import Changed, Retries, cut
+from treewide._scale.reading import Changed, cut
 from treewide._scale.sources import source_of
-from treewide._scale.verified import NoOutboard, Verified, read_verified
+from treewide._scale.verified import NoOutboard, Verified
 from treewide._treewide import Parts
 from treewide.outboard import Damage, DamageError
 
 K = 1024
 MIB = 1 << 20
 URI = "mem://a"
-
-
-def no_wait():
-    return Retries(sleep=lambda seconds: None)
 
 
 def made(tmp_path, data, group):
@@ -95,8 +91,8 @@ def test_an_outboard_that_cannot_be_written_is_a_failure():
         raise PermissionError("denied")
 
     source.put = put
-    outboards = Outboards(source, group=4 * K, retries=no_wait)
-    assert hash_objects([object], source, keeper=outboards)[object].status == "hashed"
+    outboards = Outboards(source, group=4 * K)
+    assert hash_objects([object], source, keeper=outboards)[object].digest
     places, failures = outboards.end()
     assert places == {} and len(tried) == 6
     assert str(failures[object]) == "mem://a.obao2: it cannot be written, tried 6 times: denied"
@@ -115,10 +111,10 @@ def test_file_systems_of_fsspec_have_outboards(tmp_path, monkeypatch):
         places, failures = outboards.end()
         assert failures == {} and sorted(store.ls("/outboards", detail=False)) == ["/outboards/a", "/outboards/a.obao2"]
     assert store.cat(places[object]) == made(tmp_path, data, 4 * K)
-    assert read_verified(source, object, 5000, 6000, expected=digest(data), outboard=places[object]) == data[5000:6000]
+    assert Verified(source, object, digest(data), places[object]).read(5000, 6000) == data[5000:6000]
     # Nothing half written stays.
     monkeypatch.setattr(type(store), "mv", lambda *names: 1 / 0)
-    outboards = Outboards(source, group=2 * K, retries=no_wait)
+    outboards = Outboards(source, group=2 * K)
     hash_objects([object], source, keeper=outboards)
     assert "division by zero" in str(outboards.end()[1]) and len(store.ls("/outboards")) == 2
 
@@ -136,7 +132,7 @@ def test_a_range_reads_its_groups_and_few_pairs():
         start = choice.randrange(len(data))
         stop = min(start + choice.choice((1, 1000, 5000)), len(data))
         source.asked.clear()
-        assert read_verified(source, object, start, stop, expected=digest(data), outboard=place) == data[start:stop]
+        assert Verified(source, object, digest(data), place).read(start, stop) == data[start:stop]
         of_data = [(low, high) for uri, low, high in source.asked if uri == URI]
         groups = list(cut(start // K * K, stop, K))
         # Whole groups, and no byte twice.
@@ -162,14 +158,11 @@ def test_outboards_of_files_are_read(tmp_path):
     choice = random.Random(8)
     for _ in range(20):
         start, stop = sorted(choice.sample(range(100_001), 2))
-        assert read_verified(source, object, start, stop, expected=digest(data), outboard=name) == data[start:stop]
+        assert Verified(source, object, digest(data), name).read(start, stop) == data[start:stop]
     # Groups that are larger than a request.
     treewide.outboard.create(path, pairs, group=16 * K)
     source.objects["mem://large.obao4"] = pairs.read_bytes()
-    assert (
-        read_verified(source, object, 20_000, 70_000, expected=digest(data), outboard="mem://large.obao4")
-        == data[20_000:70_000]
-    )
+    assert Verified(source, object, digest(data), "mem://large.obao4").read(20_000, 70_000) == data[20_000:70_000]
     source.objects[URI] = data[:30_000] + b"!" + data[30_001:]
     verified = Verified(source, source.head(URI), digest(data), "mem://large.obao4")
     assert list(verified.damage()) == [Damage(16 * K, 32 * K, "bad")]
@@ -188,10 +181,10 @@ def test_a_bit_that_flipped_is_found_where_it_is():
         with pytest.raises(
             DamageError, match=rf"^mem://a: the bytes {start}\.\.{stop} are not those of the digest; restore"
         ):
-            read_verified(source, object, at, at + 1, expected=digest(data), outboard=place)
+            Verified(source, object, digest(data), place).read(at, at + 1)
         # What is not in this group is right.
         low, high = (stop, 100_000) if start < 50_000 else (0, start)
-        assert read_verified(source, object, low, high, expected=digest(data), outboard=place) == data[low:high]
+        assert Verified(source, object, digest(data), place).read(low, high) == data[low:high]
     # Neighbours are one, and others are not.
     for at in (4096, 8192, 50_000):
         changed[at] ^= 1
@@ -212,7 +205,7 @@ def test_a_bit_that_flips_on_the_way_is_read_again():
         return reply
 
     source.fault = flip
-    assert read_verified(source, object, 0, 100_000, expected=digest(data), outboard=place) == data and flipped
+    assert Verified(source, object, digest(data), place).read(0, 100_000) == data and flipped
 
 
 def test_wrong_outboards_are_named_and_prove_nothing():
@@ -257,7 +250,7 @@ def test_what_changes_while_a_range_is_read():
     source, object, place = stored(data)
     source.objects[URI] = data[::-1]
     with pytest.raises(Changed, match="ETag"):
-        read_verified(source, object, 0, 10, expected=digest(data), outboard=place)
+        Verified(source, object, digest(data), place).read(0, 10)
     source.objects[URI] = data
     verified = Verified(source, object, digest(data), place)
     source.objects[place] = source.objects[place][::-1]
@@ -270,7 +263,7 @@ def test_what_changes_while_a_range_is_read():
 
     source.fault = reset
     with pytest.raises(OSError, match=r"bytes .* cannot be read, tried 6 times: connection reset"):
-        Verified(source, object, digest(data), place, retries=no_wait).read(0, 10)
+        Verified(source, object, digest(data), place).read(0, 10)
 
 
 def test_an_object_of_one_group_is_its_own_outboard():
@@ -278,13 +271,13 @@ def test_an_object_of_one_group_is_its_own_outboard():
         data = pattern(length)
         source = Memory({URI: data})
         object = source.head(URI)
-        assert read_verified(source, object, 0, length, expected=digest(data), outboard=None) == data
+        assert Verified(source, object, digest(data), None).read(0, length) == data
         wrong = Verified(source, object, digest(b"x"))
         assert list(wrong.damage()) == [Damage(0, length, "bad")]
     with pytest.raises(ValueError, match="32 bytes"):
         Verified(source, object, b"short")
     with pytest.raises(ValueError, match="not at -1"):
-        read_verified(source, object, -1, 5, expected=digest(data), outboard=None)
+        Verified(source, object, digest(data), None).read(-1, 5)
 
 
 def test_ranges_are_read_as_people_write_them():

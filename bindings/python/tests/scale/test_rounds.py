@@ -10,6 +10,7 @@ from heapq import heapify, heapreplace
 from statistics import median
 
 import pytest
+from fake import result_of
 from treewide._scale.buckets.bucket_list import Bucket, Range
 from treewide._scale.buckets.keys_cover import _GAPS, KeysCover
 from treewide._scale.buckets.shards import BucketJob
@@ -72,7 +73,7 @@ def share_of_object(size, workers, seed, **options):
         # It begins no further request of 16 MiB when its time is over.
         most = piece.start + (int(limit * BYTES * speed) // (16 * MIB) + 1) * 16 * MIB
         stop = min(piece.stop, most)
-        return (stop - piece.start) / BYTES / speed, lambda host: cover.take([hashed(piece, stop)], host)
+        return (stop - piece.start) / BYTES / speed, lambda host: cover.take(result_of([hashed(piece, stop)], host))
 
     seconds, all, rounds = rounds_of(cover, workers, random.Random(seed), done, **options)
     assert cover.done == size and not cover.left

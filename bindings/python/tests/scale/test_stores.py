@@ -14,7 +14,7 @@ from treewide._scale.cover import hash_all
 from treewide._scale.engines import ENGINES
 from treewide._scale.job import Job
 from treewide._scale.objects import Object
-from treewide._scale.reading import Refused, Retries
+from treewide._scale.reading import Refused
 from treewide._scale.sources import source_of
 from treewide._scale.sources.files import Files
 from treewide._scale.sources.fsspec import Fsspec
@@ -34,12 +34,6 @@ class Small(Obstore):
 
     def __reduce__(self):
         return partial(Small, **self._options), ()
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch):
-    for module in ("part", "buckets.whole_objects", "buckets.shards"):
-        monkeypatch.setattr(f"treewide._scale.{module}.Retries", partial(Retries, base=0.001))
 
 
 @pytest.fixture
@@ -79,9 +73,9 @@ def test_keys_that_the_library_cannot_name_are_read_by_boto3(s3, key):
     object = source.head(uri)
     assert object.size == len(DATA) and outcome(source, object).digest == digest(DATA)
     s3.put(key, DATA[::-1])
-    assert outcome(source, object).status == "changed"
+    assert outcome(source, object).verdict == "changing"
     s3.client.delete_object(Bucket="bucket", Key=key)
-    assert outcome(source, object).status == "changed"
+    assert outcome(source, object).verdict == "changing"
     with pytest.raises(FileNotFoundError, match="no such object"):
         source.head(uri)
 
@@ -99,7 +93,7 @@ def test_spoiled_replies_never_change_the_digest(s3, proxied, fault):
     object = source.head(s3.put("spoiled", DATA))
     proxy.choice = lambda number: fault if number % 4 == 1 else None
     found = outcome(source, object)
-    assert (found.status, found.digest) == ("hashed", digest(DATA)), found
+    assert (found.verdict, found.digest) == ("", digest(DATA)), found
     assert proxy.gets > 19 or fault == "duplicate"
 
 
@@ -110,7 +104,7 @@ def test_a_store_that_never_gets_better_is_a_cause(s3, proxied, fault):
     good = source.head(s3.put("good", DATA))
     proxy.choice = lambda number: fault if number <= 1000 else None
     found = outcome(source, object)
-    assert found.status == "unreadable" and found.digest is None
+    assert found.verdict == "unreadable" and found.digest is None
     assert object.uri in found.detail and "tried" in found.detail
     # Others continue.
     proxy.choice = lambda number: None
@@ -126,7 +120,7 @@ def test_an_object_that_is_replaced_is_changed(s3, proxied, ignores):
     # Another content of the same length, in the middle of it.
     proxy.before = lambda number: number == 8 and s3.put("replaced", DATA[::-1])
     found = outcome(source, object)
-    assert (found.status, found.digest) == ("changed", None)
+    assert (found.verdict, found.digest) == ("changing", None)
     proxy.before = lambda number: None
     assert outcome(source, source.head(uri)).digest == digest(DATA[::-1])
 
@@ -136,21 +130,21 @@ def test_an_object_that_is_removed_is_changed(s3, proxied):
     object = source.head(s3.put("removed", DATA))
     proxy.before = lambda number: number == 8 and s3.client.delete_object(Bucket="bucket", Key="removed")
     found = outcome(source, object)
-    assert (found.status, found.detail) == ("changed", "it is gone")
+    assert (found.verdict, found.detail) == ("changing", "it is gone")
 
 
 def test_another_etag_in_a_reply_is_a_change(s3, proxied):
     proxy, source = proxied
     object = source.head(s3.put("etag", DATA))
     proxy.etag = lambda number: '"other"' if number > 9 else None
-    assert outcome(source, object).status == "changed"
+    assert outcome(source, object).verdict == "changing"
 
 
 def test_weak_etags_are_compared_in_replies(s3, proxied):
     proxy, source = proxied
     proxy.etag = lambda number: 'W/"1"' if number < 9 else 'W/"2"'
     object = source.head(s3.put("weak", DATA))
-    assert object.etag == 'W/"1"' and outcome(source, object).status == "changed"
+    assert object.etag == 'W/"1"' and outcome(source, object).verdict == "changing"
     proxy.etag = lambda number: 'W/"1"'
     assert outcome(source, object).digest == digest(DATA)
 
@@ -183,9 +177,9 @@ def test_s3fs_reads_the_same(s3):
     object = source.head(uri)
     assert outcome(source, object).digest == digest(DATA)
     s3.put("fsspec", DATA[::-1])
-    assert outcome(source, object).status == "changed"
+    assert outcome(source, object).verdict == "changing"
     s3.client.delete_object(Bucket="bucket", Key="fsspec")
-    assert outcome(source, object).status == "changed"
+    assert outcome(source, object).verdict == "changing"
 
 
 def test_fsspec_memory():
@@ -207,13 +201,13 @@ def test_files(tmp_path):
     # Written to, replaced, shortened and removed.
     with open(path, "r+b") as file:
         file.write(b"!")
-    assert outcome(source, object).status == "changed"
+    assert outcome(source, object).verdict == "changing"
     object = source.head(uri)
     os.truncate(path, 1000)
-    assert outcome(source, object).status == "changed"
+    assert outcome(source, object).verdict == "changing"
     object = source.head(uri)
     path.unlink()
-    assert outcome(source, object).status == "changed"
+    assert outcome(source, object).verdict == "changing"
     with pytest.raises(FileNotFoundError):
         source.head(uri)
 

@@ -6,14 +6,12 @@ matter what was lost, came twice, or ended early.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from treewide._scale.objects import Object
+from treewide._scale.objects import Object, Read
 from treewide._scale.part import Piece, object_of
 from treewide._scale.results import bytes_of
 from treewide._treewide import Clash, Parts
-
-__all__ = ["BytesCover", "Hashed"]
 
 #: Below this, requests and messages would take more time than bytes. A guess: 64 MiB are half a second of 1 Gb/s.
 _SMALLEST = 64 << 20
@@ -29,16 +27,6 @@ _MANY = 1000
 _ROUNDS = 3
 
 
-@dataclass(frozen=True)
-class Hashed:
-    """The outcome of an object."""
-
-    object: Object
-    status: Literal["hashed", "changed", "unreadable"]
-    digest: bytes | None = None
-    detail: str = ""
-
-
 @dataclass
 class _Open:
     parts: Parts
@@ -52,7 +40,10 @@ class _Open:
 
 
 class BytesCover:
-    """Takes results until it is known what became of each object."""
+    """Takes results until it is known what became of each object.
+
+    Objects that are doubted then are read a second time, as a bit may have flipped on the way. That reading counts.
+    """
 
     def __init__(
         self,
@@ -60,24 +51,45 @@ class BytesCover:
         *,
         group: Callable[[Object], int | None] = lambda object: None,
         hashed: Callable[[Object, bytes, Parts], object] = lambda object, digest, parts: None,
+        doubts: Callable[[Read], bool] = lambda read: False,
     ) -> None:
         """Begin with nothing. `group` says by which groups an object is hashed; `hashed` takes its parts in the end."""
-        self._open = {it: _Open(Parts(it.size, object=it.identity), it.size) for it in objects}
-        self._group, self._hashed = group, hashed
-        self.found: dict[Object, Hashed] = {}
+        self._group, self._hashed, self._doubts = group, hashed, doubts
+        self._open: dict[Object, _Open] = {}
+        self.found: dict[Object, Read] = {}
+        #: Whether objects are read a second time, and what the first reading found of them.
+        self.is_second, self.first = False, dict[Object, Read]()
         #: Objects that an earlier run read in part, and the bytes that it read.
         self.resumed: set[Object] = set()
         self.resumed_bytes = 0
-        self.done = self.requests = 0
-        #: Bytes that are not hashed yet, of objects that are not given up.
+        #: Bytes of results, and bytes that are not hashed yet of objects that are not given up.
+        self.done = self.left = self.requests = 0
+        self._begin(objects)
+
+    def _begin(self, objects: Iterable[Object]) -> None:
+        self._open = {it: _Open(Parts(it.size, object=it.identity), it.size) for it in objects}
         self.left = sum(it.size for it in self._open)
+
+    @property
+    def bytes_read(self) -> int:
+        """The bytes that this run read."""
+        return self.done - self.resumed_bytes
 
     def missing(self, workers: int) -> list[list[Piece]]:
         """Return what each task of the next round hashes; nothing if all is known."""
+        tasks = self._tasks(workers)
+        if not tasks and not self.is_second:
+            self.is_second, self.first = True, {it: read for it, read in self.found.items() if self._doubts(read)}
+            self.resumed -= self.first.keys()
+            self._begin(self.first)
+            return self._tasks(workers)
+        return tasks
+
+    def _tasks(self, workers: int) -> list[list[Piece]]:
         for object, state in list(self._open.items()):
             state.failures = 0 if state.has_new or not state.cause else state.failures + 1
             if state.failures >= _ROUNDS:
-                self._settle(object, Hashed(object, "unreadable", None, state.cause))
+                self._settle(Read(object, None, "unreadable", state.cause))
             state.has_new, state.cause = False, ""
         tasks: list[list[Piece]] = []
         small: list[Piece] = []
@@ -113,9 +125,15 @@ class BytesCover:
             if start >= stop:
                 return
 
-    def take(self, pieces: Iterable[dict[str, Any]], host: str, *, is_earlier: bool = False) -> None:
-        """Take the pieces of a result: late, twice, or of objects that are settled. `ValueError`: damaged."""
-        for it in pieces:
+    def take(self, result: dict[str, Any], *, is_earlier: bool = False) -> None:
+        """Take a result of pieces: late, twice, or of objects that are settled. `ValueError`: damaged.
+
+        One that comes after the reading which it is of counts no more.
+        """
+        if result["is_second"] != self.is_second:
+            return
+        host = result["host"]
+        for it in result["pieces"]:
             object = object_of(it)
             self.requests += 0 if is_earlier else int(it["requests"])
             state = self._open.get(object)
@@ -125,15 +143,14 @@ class BytesCover:
             if is_earlier and status != "ok":
                 continue
             if status in ("changed", "refused"):
-                kind: Literal["changed", "unreadable"] = "changed" if status == "changed" else "unreadable"
-                self._settle(object, Hashed(object, kind, None, detail))
+                self._settle(Read(object, None, "changing" if status == "changed" else "unreadable", detail))
                 continue
             self._absorb(object, state, Parts.from_bytes(bytes_of(it["parts"]) or b""), host, is_earlier)
             state.cause = detail or state.cause
             if object in self._open and status == "ok" and not state.left:
                 digest = state.parts.finish()
                 self._hashed(object, digest, state.parts)
-                self._settle(object, Hashed(object, "hashed", digest))
+                self._settle(Read(object, digest))
 
     def _absorb(self, object: Object, state: _Open, parts: Parts, host: str, is_earlier: bool) -> None:
         try:
@@ -145,7 +162,7 @@ class BytesCover:
             ]
             who = " and ".join(dict.fromkeys([*hosts, host]))
             detail = f"{object.uri}: bytes {start}..{stop} have two values: {who} disagree; check their memory"
-            self._settle(object, Hashed(object, "unreadable", None, detail))
+            self._settle(Read(object, None, "unreadable", detail))
             return
         state.has_new = state.has_new or new > 0
         if known := parts.parts():
@@ -157,6 +174,6 @@ class BytesCover:
             self.resumed.add(object)
             self.resumed_bytes += new
 
-    def _settle(self, object: Object, found: Hashed) -> None:
-        self.left -= self._open.pop(object).left
-        self.found[object] = found
+    def _settle(self, read: Read) -> None:
+        self.left -= self._open.pop(read.object).left
+        self.found[read.object] = read

@@ -2,8 +2,6 @@
 
 import sys
 
-__all__ = ["UsageError", "print_line", "say"]
-
 
 class UsageError(ValueError):
     """The command is invalid."""

@@ -21,8 +21,6 @@ from treewide._scale.run import run
 from treewide._scale.work import Work
 from treewide._treewide import __version__
 
-__all__ = ["LONGEST", "Cover", "Map", "hash_all"]
-
 Map = Callable[[Callable[[bytes], bytes], list[bytes]], Iterable[bytes]]
 """Applies a function to tasks, anywhere, and returns the results in any order."""
 

@@ -13,8 +13,6 @@ from typing import Any, TypeAlias
 
 from treewide._scale.optional import load
 
-__all__ = ["ENGINES", "dask", "processes", "ray", "spark", "threads"]
-
 _F: TypeAlias = Callable[[bytes], bytes]
 _Map: TypeAlias = Callable[[_F, list[bytes]], Iterable[bytes]]
 _Engine: TypeAlias = Iterator[tuple[_Map, int]]

@@ -9,8 +9,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from treewide._scale.objects import Object
 
-__all__ = ["Found", "Lists"]
-
 
 class Found(NamedTuple):
     """An object, as a listing has it. What the listing does not say is `None`."""

@@ -13,8 +13,6 @@ from treewide._scale.console import UsageError
 from treewide._scale.sources import Store, path_of, scheme_of, source_of
 from treewide._treewide import __version__, hexdigest
 
-__all__ = ["Job", "source_for"]
-
 #: Names of options of stores that are not for files.
 _SECRET = re.compile(r"key|secret|token|password|credential|sas|account", re.IGNORECASE)
 
@@ -45,18 +43,13 @@ class Job:
     unpinned: bool = False
     run: str = field(default_factory=lambda: token_hex(8))
 
-    def here(self, urls: Iterable[str]) -> str | None:
-        """Return the directory that paths are relative to, with those of the objects; `None` if none is."""
-        named = [*urls, *self.urls, self.list, self.output, self.inventory, self.outboards]
-        files = [path_of(it) for it in named if it is not None and scheme_of(it) == "file"]
-        return None if all(map(os.path.isabs, files)) else os.getcwd()
-
     def key(self, lists: bytes, urls: Iterable[str] = ()) -> str:
         """Return the name of a folder, common to jobs that do the same with these objects and lists of this digest."""
         there = {
             it: os.environ.get(it) for it in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AWS_PROFILE")
         }
-        what = {**asdict(self), "run": None, "here": self.here(urls), "there": there}
+        named = (*urls, *self.urls, self.list, self.output, self.inventory, self.outboards)
+        what = {**asdict(self), "run": None, "here": here(*named), "there": there}
         what |= {"version": __version__, "lists": lists.hex()}
         return hexdigest(json.dumps(what, sort_keys=True, default=str).encode(), length=16)
 
@@ -77,6 +70,12 @@ class Job:
             raise ValueError("this is not a job of treewide scale")
         values: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
         return cls(**values)
+
+
+def here(*named: str | None) -> str | None:
+    """Return the directory that paths are relative to, if one of these is a relative path."""
+    files = [path_of(it) for it in named if it is not None and scheme_of(it) == "file"]
+    return None if all(map(os.path.isabs, files)) else os.getcwd()
 
 
 def source_for(url: str, option: Mapping[str, Any]) -> Store:

@@ -13,8 +13,6 @@ from pathlib import Path
 from treewide._scale.objects import Object
 from treewide._treewide import _list_entries, _replace_file, digest
 
-__all__ = ["Entries", "Entry", "ListError", "index_path", "line_of", "read", "write"]
-
 
 class ListError(ValueError):
     """A list that cannot be used."""

@@ -7,12 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from typing import Any
 
-from treewide._arguments import expected_bytes
 from treewide._scale import lists
-from treewide._scale.bytes_cover import BytesCover, Hashed
+from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.console import UsageError
-from treewide._scale.job import Job, source_for
-from treewide._scale.objects import Object, is_settled
+from treewide._scale.job import Job, here, source_for
+from treewide._scale.objects import Object, Read, is_settled
 from treewide._scale.outboards import Outboards, is_outboard, named_group
 from treewide._scale.outcome import Outcome, Row
 from treewide._scale.outputs import Limit, check_list, check_outboards
@@ -21,11 +20,9 @@ from treewide._scale.ranges import Found, verify_ranges
 from treewide._scale.reading import Retries, head
 from treewide._scale.run import pieces_task
 from treewide._scale.sources import STORES, Store, path_of, scheme_of, source_of, url_of
-from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, judge, reason, tally
+from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, ending, judge, tally
+from treewide._treewide import _expected_bytes
 
-__all__ = ["ObjectCovering", "check_names", "check_ranges"]
-
-_FINE, _DIFFERS, _UNKNOWN = 0, 1, 3
 _HEADS = 16
 
 
@@ -37,6 +34,7 @@ class ObjectCovering:
         self.job, self._told = job, told
         #: Verdicts with which the run ends with 1.
         self.wrong = {"verify": DIFFERENT, "update": KEPT, "sum": frozenset[str]()}[job.command]
+        #: When the first of all that counts was read, or may have been.
         self.began = time.time()
         named = [url_of(it) for it in job.urls]
         self.entries = self._entries(named)
@@ -49,16 +47,14 @@ class ObjectCovering:
             names = " and ".join(sorted(schemes))
             raise UsageError(f"URLs of {names} cannot be mixed; run the command once for each")
         self.source: Store = source_for(self.urls[0], job.option)
-        self.key, self.here = job.key(self.entries.digest, self.urls), job.here(self.urls)
+        # Lists and outboards are read and written here, and not by workers.
+        self.key, self.here = job.key(self.entries.digest, self.urls), here(*self.urls)
         #: What cannot be looked at.
         self.lost: dict[str, Exception] = {}
         self.outboards = self._outboards()
         #: Where outboards are, and which could not be written.
         self.places: dict[Object, str] = {}
         self.unwritten: dict[Object, Exception] = {}
-        #: Objects that this run did not read, or not all of; and bytes that this one read.
-        self.unread: set[Object] = set()
-        self.bytes_read = 0
         #: Why the run ends with 3, apart from verdicts.
         self.causes: list[str] = []
         if self.entries.damage and not job.accept_damage:
@@ -68,14 +64,11 @@ class ObjectCovering:
         if self.outboards is not None and not job.outboards:
             check_outboards(self.urls)
         self.objects = self._heads()
-        kept = {it for it in self.objects if self._is_unchanged(it)}
-        self.unread |= kept
-        self.found = {it: Hashed(it, "hashed", self.entries[it.uri].digest) for it in kept}
+        self.kept = {it: Read(it, self.entries[it.uri].digest) for it in self.objects if self._is_unchanged(it)}
         group, hashed = (self.outboards.group, self.outboards.take) if self.outboards is not None else (None, None)
         options: Any = {"group": group, "hashed": hashed} if group is not None else {}
-        self.cover = BytesCover((it for it in self.objects if it not in kept), **options)
-        #: Objects that are read a second time, as a bit may have flipped on the way.
-        self.again: list[Object] | None = None
+        todo = (it for it in self.objects if it not in self.kept)
+        self.cover = BytesCover(todo, doubts=lambda read: self._judge(read).verdict in KEPT, **options)
 
     def _entries(self, named: list[str]) -> lists.Entries:
         options = self.job
@@ -93,7 +86,7 @@ class ObjectCovering:
         if len(named) != 1:
             raise UsageError("--expect is the digest of one URL: name one")
         try:
-            digest = expected_bytes(wanted)
+            digest = _expected_bytes(wanted)
         except ValueError as error:
             raise UsageError(f"--expect {wanted}: {error}") from None
         entries = lists.Entries({named[0]: lists.Entry(named[0], digest)})
@@ -105,37 +98,18 @@ class ObjectCovering:
     def earlier(self, results: list[Callable[[], Row | None]]) -> str | None:
         """Take parts of an earlier run, of objects that are still the same."""
         for read in results:
-            if (result := read()) is not None and not result["is_second"]:
-                self.cover.take(result["pieces"], result["host"], is_earlier=True)
-        self.unread |= self.cover.resumed
+            if (result := read()) is not None:
+                self.take(result, is_earlier=True)
         return f"{bytes_text(self.cover.resumed_bytes)} were hashed by an earlier run" if self.cover.resumed else None
 
     def missing(self, workers: int) -> list[Row]:
         """Return tasks for the bytes that no result covers; then for objects that seem to have rotted, once more."""
-        while True:
-            if tasks := self.cover.missing(workers):
-                return [pieces_task(it, self.again is not None) for it in tasks]
-            self.bytes_read += self.cover.done - self.cover.resumed_bytes
-            if self.again is not None:
-                self._compare_readings()
-                return []
-            self.found |= self.cover.found
-            self.again = [self.found[it].object for it in self.objects if self._judge(it).verdict in KEPT]
-            self.cover = BytesCover(self.again)
+        return [pieces_task(it, self.cover.is_second) for it in self.cover.missing(workers)]
 
-    def _compare_readings(self) -> None:
-        for object, now in self.cover.found.items():
-            if now.digest not in (None, self.found[object].digest):
-                text = "two readings differ: check the memory of this machine, and the way to the store"
-                self._told({"note": f"{object.uri}: {text}"})
-            self.found[object] = now
-            self.unread.discard(object)
-        self.cover = BytesCover(())
-
-    def take(self, result: Row) -> None:
-        """Take the pieces of a result. A late one counts for the first reading only."""
-        if result["is_second"] == (self.again is not None):
-            self.cover.take(result["pieces"], result["host"])
+    def take(self, result: Row, *, is_earlier: bool = False) -> None:
+        """Take the pieces of a result."""
+        self.began = min(self.began, result["began"])
+        self.cover.take(result, is_earlier=is_earlier)
 
     def progress(self) -> tuple[int, int | None, str]:
         """Return the bytes that are done and left."""
@@ -147,9 +121,15 @@ class ObjectCovering:
             self.places, self.unwritten = self.outboards.end()
             for error in self.unwritten.values():
                 self._told({"note": str(error)})
-        found = {it.uri: self.found[it] for it in self.objects}
+        found = {it.uri: read for it, read in (self.kept | self.cover.found).items()}
+        for object, first in self.cover.first.items():
+            if found[object.uri].digest not in (None, first.digest):
+                text = "two readings differ: check the memory of this machine, and the way to the store"
+                self._told({"note": f"{object.uri}: {text}"})
         judged = self._judged(found)
         self._write(judged, found)
+        if self.unwritten:
+            self.causes.append("not all outboards could be written")
         return self._outcome(judged, found)
 
     def ranges(self, ranges: list[tuple[int, int | None]], outboard: str | None) -> tuple[list[Found], Outcome]:
@@ -163,8 +143,7 @@ class ObjectCovering:
         counts: dict[str, int] = {}
         for each in found:
             counts[each.verdict] = counts.get(each.verdict, 0) + 1
-        code = self._code(counts)
-        why = reason(counts, self.wrong, self.causes) if code else ""
+        code, why = self._ending(counts)
         return found, Outcome(code, counts, {}, 0, 0, self.causes, why=why)
 
     def _source_of_outboards(self, place: str | None) -> Store:
@@ -214,7 +193,7 @@ class ObjectCovering:
 
     # ---- What is said ----------------------------------------------------------------------------
 
-    def _judged(self, outcomes: dict[str, Hashed], *, only: Iterable[str] | None = None) -> dict[str, Judged]:
+    def _judged(self, outcomes: dict[str, Read], *, only: Iterable[str] | None = None) -> dict[str, Judged]:
         """Return the verdict on each URL."""
         judged: dict[str, Judged] = {}
         for url in self.urls if only is None else only:
@@ -226,16 +205,17 @@ class ObjectCovering:
                     "removed" if is_gone else "unreadable", str(error), "attested" if is_gone else None
                 )
                 continue
-            judged[url] = self._judge(outcome.object)
+            judged[url] = self._judge(outcome)
             if judged[url].verdict == "suspect" and self.job.expect is not None:
                 # There is no list that could say more.
                 judged[url] = Judged("changed", judged[url].detail.partition(";")[0], judged[url].evidence)
         return judged
 
-    def _judge(self, object: Object) -> Judged:
-        return judge(self.found[object], self.entries.get(object.uri), was_read=object not in self.unread)
+    def _judge(self, read: Read) -> Judged:
+        was_read = read.object not in self.kept and read.object not in self.cover.resumed
+        return judge(read, self.entries.get(read.object.uri), was_read=was_read)
 
-    def _write(self, judged: dict[str, Judged], outcomes: dict[str, Hashed]) -> None:
+    def _write(self, judged: dict[str, Judged], outcomes: dict[str, Read]) -> None:
         options = self.job
         path = options.output if options.command == "sum" else options.list if options.command == "update" else None
         if path is None:
@@ -277,7 +257,7 @@ class ObjectCovering:
             return
         lists.write(path, entries.values())
 
-    def _loss(self, path: str, outcomes: dict[str, Hashed]) -> str | None:
+    def _loss(self, path: str, outcomes: dict[str, Read]) -> str | None:
         """Return what the list that is there would lose."""
         if not os.path.exists(path):
             return None
@@ -293,7 +273,7 @@ class ObjectCovering:
                 return f"{why}: `update` keeps the old digest, and accepts the new one"
         return None
 
-    def _outcome(self, judged: dict[str, Judged], found: dict[str, Hashed]) -> Outcome:
+    def _outcome(self, judged: dict[str, Judged], found: dict[str, Read]) -> Outcome:
         counts: dict[str, int] = {}
         evidence: dict[str, int] = {}
         for url, it in judged.items():
@@ -306,30 +286,27 @@ class ObjectCovering:
             row: Row = {"uri": url, "verdict": it.verdict, "evidence": it.evidence}
             place = {"outboard": self.places[object]} if object in self.places else {}
             self._told(row | {"digest": digest.hex() if digest else None, **facts, **place, "detail": it.detail})
-        code = self._code(counts)
+        code, why = self._ending(counts)
         of = len(self.entries)
         return Outcome(
             code,
             counts,
             evidence,
             evidence.get("read", 0),
-            self.bytes_read,
+            self.cover.bytes_read,
             self.causes,
             digests={url: it.digest for url, it in found.items() if it.digest is not None},
             more={"only": {"urls": len(self.urls), "of": of} if len(self.urls) < of else None},
-            why=reason(counts, self.wrong, self.causes) if code else "",
+            why=why,
             # What is hashed is not read again to write an outboard.
             is_over=not self.unwritten,
         )
 
-    def _code(self, counts: dict[str, int]) -> int:
-        there = {it for it, count in counts.items() if count}
+    def _ending(self, counts: dict[str, int]) -> tuple[int, str]:
         is_list = self.job.list is not None
         if self.job.command == "verify" and is_list and counts.get("removed", 0) == len(self.urls):
             self.causes.append("nothing of the list is there: is this the right store?")
-        if there & UNSURE or self.unwritten or self.causes:
-            return _UNKNOWN
-        return _DIFFERS if there & self.wrong else _FINE
+        return ending(counts, self.wrong, self.causes)
 
 
 def check_names(urls: Iterable[str]) -> None:

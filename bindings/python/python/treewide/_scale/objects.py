@@ -3,9 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
-
-__all__ = ["TIME", "Evidence", "Object", "evidence_of", "is_settled", "is_suspect"]
+from typing import Literal, NamedTuple, TypeAlias
 
 Evidence: TypeAlias = Literal["read", "attested", "metadata"]
 """Why something is called the same. `read`: its bytes were hashed in this run. `attested`: the store says so by version
@@ -39,6 +37,17 @@ class Object:
         """The name that parts carry, so that parts of another version are refused."""
         # ASCII, so that names which are not UTF-8 work too.
         return json.dumps([self.uri, self.size, self.etag, self.version]).encode()
+
+
+class Read(NamedTuple):
+    """The outcome of reading an object."""
+
+    #: The object whose bytes were read: a newer one, if it was replaced after it was listed.
+    object: Object
+    digest: bytes | None
+    #: Why there is no digest: `changing` or `unreadable`.
+    verdict: str = ""
+    detail: str = ""
 
 
 def is_settled(object: Object, began: float) -> bool:

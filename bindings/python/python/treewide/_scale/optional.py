@@ -3,8 +3,6 @@
 import importlib
 from typing import Any
 
-__all__ = ["load"]
-
 
 def load(module: str, package: str, *, extra: str | None = None) -> Any:
     """Return a module of an optional package. Raises `ModuleNotFoundError` that says how to install it."""

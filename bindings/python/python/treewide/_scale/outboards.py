@@ -6,16 +6,12 @@ range without the rest. It is made when an object is hashed; threads write it.
 
 import re
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from treewide._arguments import size_of
 from treewide._scale.objects import Object
 from treewide._scale.reading import Retries
 from treewide._scale.writing import Sink, write
-from treewide._treewide import Parts
-
-__all__ = ["Outboards", "checked_group", "group_of", "is_outboard", "named_group", "place_of"]
+from treewide._treewide import Parts, _size_of
 
 #: What a range is verified by: reading less than this is not much faster.
 _USUAL = 1 << 20
@@ -37,7 +33,7 @@ def group_of(size: int) -> int:
 
 def checked_group(size: int | str) -> int:
     """Return the bytes of a group. Raises `ValueError` if there are none of this size."""
-    group = size_of(size)
+    group = _size_of(size)
     if group & (group - 1) or not 1024 <= group <= _LARGEST_GROUP:
         raise ValueError(f"the size of a group is a power of two from 1K to 64M, and not {size}")
     return group
@@ -71,13 +67,12 @@ class Outboards:
         folder: str | None = None,
         *,
         group: int | str | None = None,
-        retries: Callable[[], Retries] = Retries,
     ) -> None:
         """Write next to the objects, or into `folder`.
 
         Groups have the size `group`, such as `"64K"`, or the one that `group_of` says.
         """
-        self._sink, self._folder, self._retries = sink, folder, retries
+        self._sink, self._folder = sink, folder
         self._group = None if group is None else checked_group(group)
         self._pool = ThreadPoolExecutor(_WRITERS)
         #: So that not too many wait in memory.
@@ -101,7 +96,7 @@ class Outboards:
         # ASCII: header fields of stores.
         notes = {"blake3": digest.hex(), "length": str(object.size)}
         try:
-            write(self._sink, uri, data, notes, self._retries())
+            write(self._sink, uri, data, notes, Retries())
         finally:
             self._room.release()
         return uri

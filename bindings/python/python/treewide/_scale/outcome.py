@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Covering", "Outcome", "Row"]
-
 Row = dict[str, Any]
 """A line that a run reports: an object, as `--json` prints it; or a `note`."""
 

@@ -12,8 +12,6 @@ from treewide._scale.console import UsageError
 from treewide._scale.sources import scheme_of
 from treewide._scale.sources.files import path_of
 
-__all__ = ["Limit", "check_list", "check_outboards"]
-
 
 def check_list(path: str, inputs: Iterable[str]) -> None:
     """Check that a list, and its index next to it, can be written.

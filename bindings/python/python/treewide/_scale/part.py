@@ -16,8 +16,6 @@ from treewide._scale.results import bytes_of, host, seal, text_of, unseal
 from treewide._scale.sources import source_of
 from treewide._treewide import Parts
 
-__all__ = ["Piece", "Status", "hash_part", "hash_pieces", "merge", "object_of", "read_part"]
-
 Status: TypeAlias = Literal["ok", "failed", "refused", "changed"]
 """`ok`: what was read is in the parts, all of it or what the time allowed. `failed`: something could not be read.
 `refused`: nor would it be, if it was asked for again. `changed`: it is no longer the same object, so that nothing of it

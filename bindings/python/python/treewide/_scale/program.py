@@ -25,8 +25,6 @@ from treewide._scale.run import run
 from treewide._scale.verdicts import summary
 from treewide._scale.work import Work, planned, usual_place
 
-__all__ = ["main"]
-
 _FINE, _USAGE, _UNKNOWN = 0, 2, 3
 
 _ABOUT = """

@@ -6,8 +6,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import TextIO
 
-__all__ = ["Progress", "bytes_text", "objects_text"]
-
 #: Seconds over which the rate is measured.
 _WINDOW = 10.0
 

@@ -4,16 +4,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from treewide._arguments import size_of
 from treewide._scale.lists import Entry
 from treewide._scale.objects import Object
 from treewide._scale.outboards import is_outboard, place_of
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.reading import Changed, Source
 from treewide._scale.verified import NoOutboard, Verified
-from treewide.outboard import Damage
-
-__all__ = ["Found", "RangeError", "print_found", "range_of", "verify_ranges"]
+from treewide._treewide import Damage, _size_of
 
 _FORM = "a range is A..B, A.., ..B or A..+N, in bytes or with K, M, G or T"
 
@@ -42,7 +39,7 @@ def _bytes(text: str, whole: str) -> int:
     total = 0
     for part in text.split("+"):
         try:
-            total += size_of(part)
+            total += _size_of(part)
         except ValueError:
             raise RangeError(f"{whole!r}: {_FORM}") from None
     return total

@@ -6,7 +6,6 @@ asked for: identity, length of the object, place and length of the range.
 
 import random
 import re
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,30 +13,14 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
+from treewide._arguments import Buffer
 from treewide._scale.objects import Object
 from treewide._treewide import Parts
 
-if sys.version_info >= (3, 12):
-    from collections.abc import Buffer
-else:
-    from typing_extensions import Buffer
-
-__all__ = [
-    "Changed",
-    "Refused",
-    "Reply",
-    "Retries",
-    "Source",
-    "cause_of",
-    "cut",
-    "hash_range",
-    "head",
-    "read",
-    "read_range",
-    "repeated",
-]
-
 _T = TypeVar("_T")
+
+#: Failures of one request; half the first wait after one, which then doubles, and the longest, in seconds.
+_EACH, _FIRST, _LONGEST = 6, 0.1, 10.0
 
 _BODY = re.compile(r"<Code>([^<]+)</Code>\s*<Message>([^<]*)</Message>")
 _MESSAGE = re.compile(r'\bmessage: "([^"]+)"')
@@ -82,20 +65,9 @@ class Source(Protocol):
 class Retries:
     """How often one lease may ask again. Threads share it."""
 
-    def __init__(
-        self,
-        budget: int = 16,
-        *,
-        each: int = 6,
-        base: float = 0.1,
-        most: float = 10.0,
-        sleep: Callable[[float], object] = time.sleep,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        """Allow `budget` failures, `each` for one range; wait up to `base` seconds, then twice as long each time."""
-        self.requests = 0
-        self._left, self._each, self._base, self._most = budget, each, base, most
-        self._sleep, self._chance = sleep, chance
+    def __init__(self, budget: int = 16) -> None:
+        """Allow `budget` failures."""
+        self.requests, self._left = 0, budget
         self._lock = threading.Lock()
 
     def ask(self) -> None:
@@ -107,10 +79,10 @@ class Retries:
         """Wait before asking again. Returns whether there is any of the budget left."""
         with self._lock:
             self._left -= 1
-            if self._left < 0 or failures >= self._each:
+            if self._left < 0 or failures >= _EACH:
                 return False
         # All of the time is random, so that workers which failed together do not ask together.
-        self._sleep(self._chance() * min(self._most, self._base * 2**failures))
+        time.sleep(random.random() * min(_LONGEST, _FIRST * 2**failures))
         return True
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from treewide._treewide import digest
 
-__all__ = ["Damaged", "bytes_of", "host", "seal", "text_of", "unseal"]
-
 _CHECK = 32
 
 

@@ -14,8 +14,6 @@ from treewide._scale.results import host, seal, unseal
 from treewide._scale.work import Work
 from treewide._treewide import __version__, digest
 
-__all__ = ["keys_task", "pieces_task", "run"]
-
 
 def run(task: bytes, work: str | None = None) -> bytes:
     """Do a task: all that an engine calls. Twice does no harm. With `work`, a folder, the result is kept there as well.

@@ -5,8 +5,6 @@ from secrets import token_hex
 
 from treewide._treewide import digest
 
-__all__ = ["is_temporary", "temporary_name"]
-
 _TEMPORARY = re.compile(r"\.treewide-([0-9a-f]{16})([0-9a-f]{16})\.tmp$")
 
 

@@ -1,13 +1,9 @@
 """Verdicts on objects that were compared with a list, and the evidence for them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from treewide._scale.bytes_cover import Hashed
 from treewide._scale.lists import Entry
-from treewide._scale.objects import Evidence, evidence_of, is_suspect
-
-__all__ = ["DIFFERENT", "KEPT", "UNSURE", "Judged", "judge", "reason", "summary", "tally"]
+from treewide._scale.objects import Evidence, Read, evidence_of, is_suspect
 
 #: It is not known whether the object is as recorded.
 UNSURE = frozenset({"unreadable", "changing"})
@@ -27,24 +23,33 @@ class Judged:
     evidence: Evidence | None = None
 
 
-def judge(outcome: Hashed, entry: Entry | None, *, was_read: bool) -> Judged:
+def judge(outcome: Read, entry: Entry | None, *, was_read: bool) -> Judged:
     """Return the verdict on an object that is there. `was_read` says that this run read all of its bytes."""
     object = outcome.object
     if outcome.digest is None:
-        return Judged("changing" if outcome.status == "changed" else "unreadable", outcome.detail)
+        return Judged(outcome.verdict, outcome.detail)
     evidence: Evidence = "read" if was_read else evidence_of(object.etag, object.version)
     if entry is None:
         return Judged("added", "", evidence)
     if outcome.digest == entry.digest:
         return Judged("same", "", evidence)
-    detail = f"expected {entry.digest.hex()}, found {outcome.digest.hex()}"
-    if entry.object is None:
+    was, detail = entry.object, f"expected {entry.digest.hex()}, found {outcome.digest.hex()}"
+    if was is None:
         return Judged("suspect", f"{detail}; the list does not say which version it had", evidence)
-    if entry.object == object and object.is_pinned:
-        return Judged("rot" if entry.is_settled else "suspect", detail, evidence)
-    if is_suspect(entry.object.etag, object.etag):
-        return Judged("suspect", f"{detail}; its size and time are as recorded", evidence)
-    return Judged("changed", detail, evidence)
+    is_same = was == object and object.is_pinned
+    return Judged(*differing(detail, was.etag, object.etag, is_same, entry.is_settled), evidence)
+
+
+def differing(detail: str, was: str | None, now: str | None, is_same: bool, is_settled: bool) -> tuple[str, str]:
+    """Return the verdict on other bytes of an object, whose ETag was one and is another, and the detail.
+
+    `is_same` says that the store calls it the same version; `is_settled`, that a change would have another one.
+    """
+    if is_same:
+        return "rot" if is_settled else "suspect", detail
+    if is_suspect(was, now):
+        return "suspect", f"{detail}; its size and time are as recorded"
+    return "changed", detail
 
 
 def summary(objects: str, counts: dict[str, int], evidence: dict[str, int], size: str) -> str:
@@ -54,10 +59,11 @@ def summary(objects: str, counts: dict[str, int], evidence: dict[str, int], size
     return f"{objects}{': ' if verdicts else ''}{verdicts}; {known}, {size}"
 
 
-def reason(counts: dict[str, int], wrong: frozenset[str], causes: Iterable[str]) -> str:
-    """Return on one line why a run does not end with 0: by verdicts that are `wrong` or unsure, and other causes."""
-    found = [f"{count:,} {word}" for word, count in counts.items() if word in UNSURE | wrong]
-    return "; ".join([*([", ".join(found)] if found else []), *causes])
+def ending(counts: dict[str, int], wrong: frozenset[str], causes: list[str]) -> tuple[int, str]:
+    """Return the exit status of a run, and why it is not 0, on one line: verdicts `wrong` or unsure, and causes."""
+    found = ", ".join(f"{count:,} {word}" for word, count in counts.items() if word in UNSURE | wrong)
+    why = "; ".join([*filter(None, [found]), *causes])
+    return 3 if causes or counts.keys() & UNSURE else int(bool(counts.keys() & wrong)), why
 
 
 def tally(counts: dict[str, int], more: dict[str, int]) -> None:

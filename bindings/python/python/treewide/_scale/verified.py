@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
-from treewide._arguments import Bytes, expected_bytes
+from treewide._arguments import Bytes
 from treewide._scale.objects import Object
 from treewide._scale.outboards import named_group, place_of
 from treewide._scale.reading import Changed, Retries, Source, cut, head, read_range
-from treewide._treewide import Clash, DamageError, Parts, _outboard_places, _outboard_trusted
+from treewide._treewide import Clash, DamageError, Parts, _expected_bytes, _outboard_places, _outboard_trusted, digest
 from treewide.outboard import Damage
-
-__all__ = ["NoOutboard", "Verified", "read_verified"]
 
 #: Groups whose pairs are read at once: 256 KiB of an outboard. A guess.
 _WINDOW = 4096
@@ -46,22 +44,20 @@ class Verified:
         outboard: str | None = None,
         *,
         pairs: Source | None = None,
-        retries: Callable[[], Retries] = Retries,
     ) -> None:
         """Look at the outboard, at its usual place if `outboard` is not named; `pairs` reads it, if `source` does not.
 
         `expected` is the digest that you trust, as bytes or hexadecimal digits. Raises `NoOutboard` if the outboard
         cannot be that of the object, `OSError` if it is not there. An object of one group needs none.
         """
-        digest = expected_bytes(expected)
-        self.object, self.digest = object, digest
-        self._source, self._pairs, self._retries = source, pairs or source, retries
-        name = place_of(object.uri, object.size, digest) if outboard is None else outboard
+        self.object, self.digest = object, _expected_bytes(expected)
+        self._source, self._pairs = source, pairs or source
+        name = place_of(object.uri, object.size, self.digest) if outboard is None else outboard
         self.group = named_group(name)
         #: The outboard as it is now; `None` if the object has one group.
         self.outboard: Object | None = None
         if object.size > self.group:
-            found = head(self._pairs, name, self._retries())
+            found = head(self._pairs, name, Retries())
             wanted, _ = _outboard_places(object.size, self.group, 0, 0)
             if found.size != wanted:
                 raise NoOutboard(
@@ -120,17 +116,16 @@ class Verified:
         with ThreadPoolExecutor(self._source.streams) as pool:
             first = start // group * group
             for low, high in cut(first, stop, _WINDOW * group) if first < stop else []:
-                retries = self._retries()
+                retries = Retries()
                 groups, unknown = self._trusted(low, high, retries)
                 found = [Damage(*it, "unknown") for it in unknown]
                 jobs = list(_jobs(groups, self._source.piece))
                 # A few pieces at a time, in order, so that memory does not grow with the range.
                 for at in range(0, len(jobs), self._source.streams):
                     some = jobs[at : at + self._source.streams]
-                    for bad, pieces in pool.map(partial(self._job, retries), some):
+                    for bad, place, data in pool.map(partial(self._job, retries), some):
                         found += [Damage(it.start, it.stop, "bad") for it in bad]
-                        for place, data in pieces:
-                            keep(place, memoryview(data))
+                        keep(place, memoryview(data))
                 yield from sorted(found, key=lambda it: it.start)
 
     def _trusted(self, start: int, stop: int, retries: Retries) -> tuple[list[_Group], list[tuple[int, int]]]:
@@ -153,74 +148,43 @@ class Verified:
         groups, unknown = _outboard_trusted(self.digest, self.object.size, self.group, start, stop, pairs)
         return [_Group(*it) for it in groups], unknown
 
-    def _job(self, retries: Retries, groups: list[_Group]) -> tuple[list[_Group], list[tuple[int, bytes]]]:
-        """Read neighbouring groups. Returns the bad groups, and the bytes."""
-        pieces = self._read(groups[0].start, groups[-1].stop, retries)
-        bad = []
+    def _job(self, retries: Retries, groups: list[_Group]) -> tuple[list[_Group], int, bytearray]:
+        """Read neighbouring groups. Returns the bad groups, where they begin, and the bytes."""
+        first = groups[0].start
+        data, bad = self._read(first, groups[-1].stop, retries), []
         for it in groups:
-            if not self._is_right(it, pieces):
+            own = memoryview(data)[it.start - first : it.stop - first]
+            if not self._is_right(it, own):
                 # A second time, as a bit may flip on the way.
-                again = self._read(it.start, it.stop, retries)
-                if not self._is_right(it, again):
-                    bad.append(it)
-                else:
-                    pieces = _patched(pieces, again)
-        return bad, pieces
+                own[:] = self._read(it.start, it.stop, retries)
+                bad += [] if self._is_right(it, own) else [it]
+        return bad, first, data
 
-    def _read(self, start: int, stop: int, retries: Retries) -> list[tuple[int, bytes]]:
-        pieces = []
-        for low, high in cut(start, stop, self._source.piece):
-            # Copied, as the next call on this thread takes its place.
-            pieces.append((low, bytes(read_range(self._source, self.object, low, high, retries))))
+    def _read(self, start: int, stop: int, retries: Retries) -> bytearray:
+        data = bytearray()
+        for low, high in cut(start, stop, self._source.piece) if start < stop else []:
+            data += read_range(self._source, self.object, low, high, retries)
             with self._lock:
                 self.bytes_read += high - low
-        return pieces
+        return data
 
-    def _is_right(self, group: _Group, pieces: list[tuple[int, bytes]]) -> bool:
+    def _is_right(self, group: _Group, data: memoryview) -> bool:
         check = Parts(self.object.size, object=self.object.identity)
         check.push(group.start, group.stop, group.value)
-        hashed = 0
         try:
-            for at, data in pieces:
-                low, high = max(at, group.start), min(at + len(data), group.stop)
-                if low < high:
-                    check.hash(memoryview(data)[low - at : high - at], low)
-                    hashed += high - low
+            check.hash(data, group.start)
         except Clash:
             return False
-        # All of it was there, and nothing of it waits to be compared.
-        return hashed == group.stop - group.start and not check.unchecked()
+        # Nothing of it waits to be compared.
+        return not check.unchecked()
 
     def _lone(self, keep: Callable[[int, memoryview], object]) -> Iterator[Damage]:
-        size, retries = self.object.size, self._retries()
         for _ in range(2):
-            pieces = self._read(0, size, retries) if size else []
-            parts = Parts(size)
-            for at, data in pieces:
-                parts.hash(data, at)
-            if parts.finish() == self.digest:
-                for at, data in pieces:
-                    keep(at, memoryview(data))
+            data = self._read(0, self.object.size, Retries())
+            if digest(data) == self.digest:
+                keep(0, memoryview(data))
                 return
-        yield Damage(0, size, "bad")
-
-
-def read_verified(
-    source: Source,
-    object: Object,
-    start: int,
-    stop: int,
-    *,
-    expected: Bytes | str,
-    outboard: str | None = None,
-    pairs: Source | None = None,
-) -> bytes:
-    """Return the bytes of a range, all of them verified, by reading that range and the pairs above it.
-
-    `expected` is the digest that you trust, as bytes or hexadecimal digits. `outboard` is a URL, or `None` for its
-    usual place next to the object. `pairs` reads it, if `source` does not. Raises what `Verified` and its `read` raise.
-    """
-    return Verified(source, object, expected, outboard, pairs=pairs).read(start, stop)
+        yield Damage(0, self.object.size, "bad")
 
 
 def _jobs(groups: list[_Group], piece: int) -> Iterator[list[_Group]]:
@@ -233,14 +197,6 @@ def _jobs(groups: list[_Group], piece: int) -> Iterator[list[_Group]]:
                 run = []
             run.append(group)
         yield run
-
-
-def _patched(pieces: list[tuple[int, bytes]], again: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    whole = bytearray(b"".join(data for _, data in pieces))
-    first = pieces[0][0]
-    for at, data in again:
-        whole[at - first : at - first + len(data)] = data
-    return [(first, bytes(whole))]
 
 
 def _joined(found: Iterable[Damage]) -> Iterator[Damage]:

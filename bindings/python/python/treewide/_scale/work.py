@@ -24,8 +24,6 @@ from treewide._scale.results import Damaged, unseal
 from treewide._scale.temporary import is_temporary
 from treewide._treewide import _replace_file, digest
 
-__all__ = ["Work", "planned", "usual_place"]
-
 #: Seconds for which results count: what was read before says too little about the objects now.
 _RECENT = 24 * 3600
 #: Seconds after which a folder is removed by whatever run comes next: its run will not come again. A guess.

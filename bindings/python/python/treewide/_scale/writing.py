@@ -5,8 +5,6 @@ from typing import Protocol
 
 from treewide._scale.reading import Refused, Retries, repeated
 
-__all__ = ["Sink", "write"]
-
 
 class Sink(Protocol):
     """Where files are written to."""

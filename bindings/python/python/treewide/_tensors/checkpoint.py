@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     _Mixin = object
 
-__all__ = ["CheckingReader", "HashingWriter", "verify"]
-
 LIST = "checkpoint.b3"
 
 #: How files end that PyTorch reads.

@@ -12,8 +12,6 @@ from treewide._tensors.local import bytes_of
 from treewide._tensors.pieces import Block
 from treewide._treewide import Parts, _gpu_hash_blocks, _hash_memory
 
-__all__ = ["GROUP", "Hashing"]
-
 #: Bytes of a group of tensors. It bounds the memory of copies, which all but contiguous tensors need, and of tables.
 GROUP = 1 << 30
 
@@ -104,7 +102,7 @@ class Hashing:
         groups, self._groups, self.nbytes = self._groups, {}, 0
         for index, group in groups.items():
             with in_stream(index) as stream:
-                _gpu_hash_blocks([(it.known, it.data, it.block) for it in group], stream=gpu._number(stream))
+                _gpu_hash_blocks([(it.known, it.data, it.block) for it in group], stream=stream)
             for it in group:
                 if it.version != _version(it.local):
                     raise ValueError(f"{it.name}: {_CHANGED}")

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Indices", "Placement", "indices_of"]
-
 #: Indices of a dimension, as pairs of a start and a count, in the order of local memory.
 Indices: TypeAlias = list[tuple[int, int]]
 

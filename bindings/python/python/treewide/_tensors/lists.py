@@ -7,19 +7,6 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar, cast
 from treewide._arguments import BytesDone, Path
 from treewide._treewide import DamageError, _replace_file, _tensor_compare, _tensor_list, _tensors, digest as _digest
 
-__all__ = [
-    "Finding",
-    "Report",
-    "TensorDigest",
-    "TensorDigests",
-    "Values",
-    "Verdict",
-    "VerifyError",
-    "compared",
-    "of_path",
-    "renamed",
-]
-
 Verdict: TypeAlias = Literal["changed", "retyped", "reshaped", "moved", "added", "removed", "alias"]
 """The way in which a tensor differs. `moved`: the same tensor under another name, where no other could be meant.
 `alias`: a name that only one model has, of a tensor that both have under another name, which is not a difference."""

@@ -8,8 +8,6 @@ from torch.distributed.tensor import DTensor
 
 from treewide._tensors.lists import renamed
 
-__all__ = ["address_of", "bytes_of", "local_of", "place_of", "state_of"]
-
 #: Types whose tensors have bytes of their own; others are classes of libraries.
 _PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 _DISPATCH = torch.Tensor.__torch_dispatch__

@@ -6,11 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from treewide._arguments import BytesDone, Path, expected_bytes
+from treewide._arguments import BytesDone, Path
 from treewide._tensors.lists import Report, TensorDigest, TensorDigests, VerifyError, compared, of_path, renamed
-from treewide._treewide import AUTO
-
-__all__ = ["Expected", "Model", "Options", "Replicas", "Rows", "check_options", "compare", "digests", "verify"]
+from treewide._treewide import AUTO, _expected_bytes
 
 Replicas: TypeAlias = Literal["check", "first"]
 Rows: TypeAlias = Literal["auto", "exchange", "redistribute"]
@@ -71,7 +69,7 @@ def _known(x: Model, options: Options) -> TensorDigests:
 def _fingerprint(x: Model) -> bytes | None:
     """Return the bytes of a fingerprint: 32 bytes, or 64 hexadecimal digits."""
     if isinstance(x, bytes) or (isinstance(x, str) and re.fullmatch("[0-9A-Fa-f]{64}", x)):
-        return expected_bytes(x)
+        return _expected_bytes(x)
     return None
 
 

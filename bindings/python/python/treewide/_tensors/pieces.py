@@ -12,21 +12,6 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from treewide._tensors.lists import TensorDigest, TensorDigests
 from treewide._treewide import Clash, Parts, _gpu_hash_blocks, digest
-from treewide.gpu import _number
-
-__all__ = [
-    "Answer",
-    "Block",
-    "Different",
-    "Joined",
-    "Kind",
-    "Missing",
-    "Piece",
-    "answer_of",
-    "kind_of",
-    "merge",
-    "parts",
-]
 
 #: The bytes of an item, the shape of the full tensor in items, and the indices that are here of each dimension.
 Block: TypeAlias = tuple[int, Sequence[int], Sequence[Sequence[tuple[int, int]]]]
@@ -195,7 +180,7 @@ def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /, *, stream: Any = Non
         found.append((name, kind, known))
     whole = {name: known for name, _, known in found}
     for group in on_devices.values():
-        _hash_there([piece for _, piece in group], [name for name, _ in group], _number(stream))
+        _hash_there([piece for _, piece in group], [name for name, _ in group], stream)
         for name, (own, _, _) in group:
             with _named(name):
                 whole[name].absorb(own)
@@ -207,7 +192,7 @@ def parts(pieces: Mapping[str, Piece | Sequence[Piece]], /, *, stream: Any = Non
     return answer_of(found)
 
 
-def _hash_there(pieces: list[tuple[Parts, Any, Block]], names: list[str], stream: int) -> None:
+def _hash_there(pieces: list[tuple[Parts, Any, Block]], names: list[str], stream: Any) -> None:
     try:
         _gpu_hash_blocks(pieces, stream=stream)
     except (TypeError, ValueError, BufferError):

@@ -11,21 +11,18 @@ from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_lis
 from treewide._scale.buckets.listing import cuts, listed
 from treewide._scale.buckets.shards import BucketJob, Difference, Handed, judge, removed
 from treewide._scale.buckets.sinks import Folder, folder_of, join
-from treewide._scale.buckets.whole_objects import Read
 from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.console import UsageError
-from treewide._scale.job import Job, source_for
+from treewide._scale.job import Job, here, source_for
 from treewide._scale.lists import ListError
-from treewide._scale.objects import Object, evidence_of
+from treewide._scale.objects import Object, Read, evidence_of
 from treewide._scale.outcome import Outcome, Row
 from treewide._scale.outputs import Limit
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.reading import Retries, Source
 from treewide._scale.run import keys_task, pieces_task
 from treewide._scale.sources import path_of, scheme_of, url_of
-from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, reason, tally
-
-__all__ = ["BucketCovering", "bucket_of"]
+from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, ending, tally
 
 #: A file that says what the others are. It is written first.
 _NOTE = "README.txt"
@@ -35,7 +32,6 @@ bucket.b3 names all other files, except for this one. `b3sum --check bucket.b3` 
 `python -m treewide scale verify --list bucket.b3` compares the objects with them.
 """
 
-_FINE, _DIFFERS, _UNKNOWN = 0, 1, 3
 #: The order in which they are counted.
 _VERDICTS = ("hashed", "same", "touched", "changed", "rot", "suspect", "added", "removed", "changing", "unreadable")
 #: Objects of a list, about.
@@ -112,14 +108,14 @@ class BucketCovering:
             accept=job.accept_rot,
             limit=self.old.limit if self.old is not None else _LIMIT,
         )
-        self.key, self.here = job.key(known.digest if known is not None else b"", [root]), job.here([root])
+        self.key = job.key(known.digest if known is not None else b"", [root])
+        self.here = here(root, output, self.shard.lists, job.inventory)
         gone = partial(removed, self.shard, self.source)
         self.keys = KeysCover(self.shard, self._cuts, old=known, told=self._tell, removed=gone)
-        #: The large objects, when it is their turn; objects that are read a second time, as a bit may flip on the way.
+        #: The large objects, when it is their turn.
         self.bytes: BytesCover | None = None
         self._wanted: dict[Object, Handed] = {}
         self._earlier: list[Callable[[], Row | None]] = []
-        self.again: list[Object] | None = None
         #: Facts of the large objects, when all is known.
         self.large: list[Fact] = []
 
@@ -184,19 +180,14 @@ class BucketCovering:
                     for it in tasks
                 ]
             self._begin_large()
-        while True:
-            if pieces := self.bytes.missing(workers):
-                return [pieces_task(it, self.again is not None) for it in pieces]
-            if self.again is not None:
-                return []
-            self._judge_first()
+        return [pieces_task(it, self.bytes.is_second) for it in self.bytes.missing(workers)]
 
     def take(self, result: Row) -> None:
-        """Take the result of a range of keys, or of pieces. A late one counts for the first reading only."""
+        """Take the result of a range of keys, or of pieces."""
         if "pieces" not in result:
             self.keys.take(result)
-        elif self.bytes is not None and result["is_second"] == (self.again is not None):
-            self.bytes.take(result["pieces"], result["host"])
+        elif self.bytes is not None:
+            self.bytes.take(result)
 
     def progress(self) -> tuple[int, int | None, str]:
         """Return the objects that are done, and what is left. Their number is known only at the end."""
@@ -223,34 +214,20 @@ class BucketCovering:
         objects = {} if self.keys.failures else dict(self._wanted)
         for object in [it for it in objects if not it.is_pinned and not self.job.unpinned]:
             text = "the store says neither ETag nor version; read it with --unpinned if no program writes to it"
-            self._settle(objects.pop(object), Read(object, None, "unreadable", text))
-        self.bytes = BytesCover(objects)
+            del objects[object]
+            self._settle(Read(object, None, "unreadable", text))
+        self.bytes = BytesCover(objects, doubts=lambda read: self._judged(read)[0] in KEPT)
         for read in self._earlier:
-            if (result := read()) is not None and not result["is_second"]:
-                self.bytes.take(result["pieces"], result["host"], is_earlier=True)
+            if (result := read()) is not None:
+                self.bytes.take(result, is_earlier=True)
 
-    def _read(self, object: Object) -> Read:
-        assert self.bytes is not None
-        it = self.bytes.found[object]
-        verdict = {"changed": "changing", "unreadable": "unreadable"}.get(it.status, "")
-        return Read(object, it.digest, verdict, it.detail)
+    def _judged(self, read: Read) -> tuple[str, str, Fact | None]:
+        handed = self._wanted[read.object]
+        return judge(self.shard, handed.found, handed.old, read)
 
-    def _judge_first(self) -> None:
-        """Judge the large objects. They are read again if they seem to have rotted."""
-        assert self.bytes is not None
-        first, self.again = self.bytes, []
-        for object in first.found:
-            handed, read = self._wanted[object], self._read(object)
-            if judge(self.shard, handed.found, handed.old, read)[0] in KEPT:
-                self.again.append(object)
-            else:
-                self._settle(handed, read, is_read=object not in first.resumed)
-        self.keys.bytes_read += first.done - first.resumed_bytes
-        self.keys.requests += first.requests
-        self.bytes = BytesCover(self.again)
-
-    def _settle(self, handed: Handed, read: Read, *, is_read: bool = True) -> None:
-        verdict, detail, fact = judge(self.shard, handed.found, handed.old, read)
+    def _settle(self, read: Read, *, is_read: bool = True) -> None:
+        handed = self._wanted[read.object]
+        verdict, detail, fact = self._judged(read)
         if read.digest is not None:
             self.keys.objects_read += is_read
             by = "read" if is_read else evidence_of(read.object.etag, read.object.version)
@@ -275,20 +252,22 @@ class BucketCovering:
                 f"there is no object below {self.shard.root}: is that the right place? Nothing was written"
             )
         else:
-            if self.bytes is not None and self.again:
-                for object in self.again:
-                    self._settle(self._wanted[object], self._read(object))
+            if self.bytes is not None:
+                for object, read in self.bytes.found.items():
+                    self._settle(read, is_read=object not in self.bytes.resumed)
+                keys.bytes_read += self.bytes.bytes_read
+                keys.requests += self.bytes.requests
             self.large.sort(key=lambda it: it.key)
             bucket = self._write()
             is_over = not keys.failures
         counts = {it: keys.counts[it] for it in _VERDICTS if keys.counts.get(it)}
         self._look_for_causes()
-        code = self._code()
         for it in keys.failures:
             self._told({"note": it})
         if keys.failures:
             what = "the list was not written" if self.shard.output is not None else "not everything was compared"
             self.causes.append(f"{what}: the same command continues")
+        code, why = ending(counts, self.wrong, self.causes)
         more = {"requests": keys.requests, "list": _hex(bucket.digest if bucket else None)}
         more |= {"contents": _hex(bucket.contents if bucket else None), "quick": not self.shard.reads_all}
         return Outcome(
@@ -302,7 +281,7 @@ class BucketCovering:
             list=bucket.digest if bucket is not None else None,
             contents=bucket.contents if bucket is not None else None,
             more=more | {"resumed": keys.resumed},
-            why=reason(counts, self.wrong, self.causes) if code else "",
+            why=why,
             is_over=is_over,
         )
 
@@ -366,12 +345,6 @@ class BucketCovering:
         is_gone = old is not None and old.objects and keys.counts.get("removed", 0) >= old.objects
         if self.job.command == "verify" and is_gone:
             self.causes.append("nothing of the list is there: is this the right store?")
-
-    def _code(self) -> int:
-        there = {it for it, count in self.keys.counts.items() if count}
-        if self.keys.failures or there & UNSURE or self.causes:
-            return _UNKNOWN
-        return _DIFFERS if there & self.wrong else _FINE
 
 
 def _below(root: str, output: str) -> str | None:

@@ -18,8 +18,6 @@ from treewide._scale.buckets.sinks import Folder
 from treewide._scale.lists import ListError, line_of
 from treewide._treewide import digest
 
-__all__ = ["LIST", "Bucket", "Range", "read_bucket", "read_index", "write_bucket"]
-
 #: The name of the list of lists.
 LIST = "bucket.b3"
 _FIRST = {"treewide": "list of lists", "version": 2}

@@ -15,8 +15,6 @@ from treewide._scale.optional import load
 from treewide._scale.reading import Refused, Retries, Source, head, read
 from treewide._scale.sources import source_of
 
-__all__ = ["Inventory", "listing_of"]
-
 _COLUMNS = ("bucket", "key", "size", "e_tag", "version_id", "is_latest", "is_delete_marker", "last_modified_date")
 #: Inventories whose row groups a worker remembers.
 _KEPT = 4

@@ -7,8 +7,6 @@ place to start after, whether there is such a key or not.
 from bisect import bisect_left
 from collections.abc import Iterable
 
-__all__ = ["between", "common", "middle", "shared", "successor"]
-
 #: Characters of a place after what both keys have in common. A guess: four of them distinguish 10,000 numbers.
 _DEPTH = 4
 _LAST = 0x10FFFF

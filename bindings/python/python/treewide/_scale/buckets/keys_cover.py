@@ -17,8 +17,6 @@ from treewide._scale.buckets.shards import BucketJob, Difference, Handed
 from treewide._scale.results import bytes_of
 from treewide._scale.verdicts import tally
 
-__all__ = ["KeysCover", "KeysTask"]
-
 #: Ranges for each worker in a round. With 8, rounds are up to 0.04 further from linear (`tests/scale/test_rounds.py`).
 _SHARES = 16
 #: Where places are known, they cost no request: times this number.
@@ -183,8 +181,8 @@ class KeysCover:
         for it in result["differences"]:
             self._told(Difference(it[0], it[1], it[2], bytes_of(it[3]), bytes_of(it[4])))
         try:
-            for first, last in result["gone"]:
-                for difference in self._removed(first, last):
+            for after, last in result["gone"]:
+                for difference in self._removed(after, last):
                     self._told(difference)
         except ValueError as why:
             # The result is taken already: what it lacks ends the run.

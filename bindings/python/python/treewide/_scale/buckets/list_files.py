@@ -19,8 +19,6 @@ from treewide._scale.lists import ListError, line_of
 from treewide._scale.objects import TIME
 from treewide._treewide import _list_entries, digest
 
-__all__ = ["Fact", "ListFile", "is_intact", "is_list_file", "is_unchanged", "read_list", "write_list"]
-
 _FACTS = {"treewide": "facts of a part", "version": 1}
 #: Seconds: clocks of stores have steps of one second, and what is written twice in one has one time.
 _SLACK = 2.0

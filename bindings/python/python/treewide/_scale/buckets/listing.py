@@ -11,8 +11,6 @@ from treewide._scale.found import Found, Lists
 from treewide._scale.reading import Refused, Retries, repeated
 from treewide._scale.temporary import is_temporary
 
-__all__ = ["cuts", "listed"]
-
 #: Requests for the last key of a range. A guess: seven bisect a character, and six positions among 64.
 _PROBES = 48
 #: Requests at the same time that look for keys between.

@@ -20,16 +20,14 @@ from treewide._scale.buckets.inventory import listing_of
 from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_unchanged, read_list, write_list
 from treewide._scale.buckets.listing import listed
 from treewide._scale.buckets.sinks import folder_of
-from treewide._scale.buckets.whole_objects import Read, WholeObjects
+from treewide._scale.buckets.whole_objects import WholeObjects
 from treewide._scale.found import Found
 from treewide._scale.lists import ListError
-from treewide._scale.objects import evidence_of, is_suspect
+from treewide._scale.objects import Read, evidence_of
 from treewide._scale.reading import Refused, Retries, Source, cause_of
 from treewide._scale.results import bytes_of, text_of
-from treewide._scale.verdicts import KEPT, tally
+from treewide._scale.verdicts import KEPT, differing, tally
 from treewide._treewide import blake3, digest
-
-__all__ = ["BucketJob", "Difference", "Handed", "compare", "hash_shard", "judge", "removed"]
 
 #: Differences after which a result ends. A guess: they have some 200 bytes each.
 _DIFFERENCES = 1000
@@ -159,12 +157,8 @@ def compare(old: Fact, new: Fact) -> tuple[str, str]:
     detail = f"expected {old.digest.hex()}, found {new.digest.hex()}"
     if old.found.size < 0:
         return "suspect", f"{detail}; what the list says of it is damaged or missing"
-    if is_same:
-        is_attested = evidence_of(old.found.etag, old.found.version) == "attested"
-        return ("rot" if is_attested or old.is_settled else "suspect"), detail
-    if is_suspect(old.found.etag, new.found.etag):
-        return "suspect", f"{detail}; its size and time are as recorded"
-    return "changed", detail
+    is_settled = old.is_settled or evidence_of(old.found.etag, old.found.version) == "attested"
+    return differing(detail, old.found.etag, new.found.etag, is_same, is_settled)
 
 
 class _Old:
@@ -195,15 +189,14 @@ class _Old:
                 yield from (fact for fact in found if fact.key > key)
 
 
-def removed(job: BucketJob, source: Source, first: str, last: str) -> Iterator[Difference]:
-    """Return what the old lists have from the first of these keys to the last: all of it is gone."""
+def removed(job: BucketJob, source: Source, after: str, last: str) -> Iterator[Difference]:
+    """Return what the old lists have after a key, up to the last of a stretch: all of it is gone."""
     own: Any = source
     assert job.lists is not None and job.index is not None
-    for fact in _old_of(job.lists, job.index, own).after(first[:-1]):
+    for fact in _old_of(job.lists, job.index, own).after(after):
         if fact.key > last:
             return
-        if fact.key >= first:
-            yield Difference("removed", fact.key, "", fact.digest)
+        yield Difference("removed", fact.key, "", fact.digest)
 
 
 @lru_cache(4)
@@ -319,20 +312,20 @@ class _Work:
     def _remove(self, key: str | None, until: str | None = None) -> None:
         """Say of all that are known below `key`, or up to `until`, that they are gone."""
         stretch: list[str] = []
-        said = 0
+        said, before = 0, ""
         while (gone := self._next) is not None:
             if (gone.key >= key) if key is not None else (until is not None and gone.key > until):
                 return
             self._pop()
             if self.job.compares and said < _DIFFERENCES:
-                said += 1
+                said, before = said + 1, gone.key
                 self._say("removed", gone.key, "", gone.digest, None)
             elif self.job.compares:
                 # A prefix that was removed has any number of keys: the driver reads them, as it needs no list of them.
                 self._count("removed")
                 if not stretch:
                     self.result["gone"].append(stretch)
-                stretch[:] = [stretch[0] if stretch else gone.key, gone.key]
+                stretch[:] = [before, gone.key]
 
     def _pop(self) -> Fact | None:
         known, self._next = self._next, next(self._known, None)
@@ -372,6 +365,7 @@ class _Work:
         if verdict in KEPT:
             # A second time, as a bit may flip on the way.
             read = self.reader.read_now(read.object)
+            self.result["bytes_read"] += read.object.size if read.digest is not None else 0
             verdict, detail, fact = judge(self.job, found, old, read)
         self.facts[index] = fact
         if verdict in KEPT and not self.job.compares:

@@ -16,8 +16,6 @@ from treewide._scale.sources.obstore import Obstore
 from treewide._scale.sources.web import Web
 from treewide._scale.writing import write
 
-__all__ = ["Folder", "folder_of", "join"]
-
 
 class Folder(Protocol):
     """Somewhere that has files by name."""

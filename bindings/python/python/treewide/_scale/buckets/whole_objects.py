@@ -4,14 +4,12 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
-from treewide._scale.objects import Object
+from treewide._scale.objects import Object, Read
 from treewide._scale.part import read_part
 from treewide._scale.reading import Changed, Retries, Source, cause_of, head, read
 from treewide._treewide import digest, hash_many
-
-__all__ = ["Read", "WholeObjects"]
 
 _T = TypeVar("_T")
 
@@ -25,25 +23,12 @@ _BATCH, _BATCH_BYTES = 128, 4 << 20
 _LOOKS = 3
 
 
-class Read(NamedTuple):
-    """The outcome of reading an object."""
-
-    #: The object whose bytes were read: a newer one, if it was replaced after it was listed.
-    object: Object
-    digest: bytes | None
-    #: Why there is no digest.
-    verdict: str = ""
-    detail: str = ""
-
-
 class WholeObjects(Generic[_T]):
     """Reads objects whole. Each is handed to `done` with the value that it was added with, in the order of adding."""
 
-    def __init__(
-        self, source: Source, small: int, done: Callable[[_T, Read], object], make: Callable[[], Retries] = Retries
-    ) -> None:
+    def __init__(self, source: Source, small: int, done: Callable[[_T, Read], object]) -> None:
         """Read objects up to `small` bytes side by side; larger ones in pieces, one after the other."""
-        self._source, self._small, self._done, self._make = source, small, done, make
+        self._source, self._small, self._done = source, small, done
         self._pool = ThreadPoolExecutor(_THREADS)
         self._waiting: deque[tuple[_T, Future[tuple[Read, bytes | None]], int]] = deque()
         self._waiting_bytes = 0
@@ -105,7 +90,7 @@ class WholeObjects(Generic[_T]):
 
     def _look(self, object: Object) -> tuple[Read, bytes | None]:
         """Read an object; if it was replaced since it was listed, the one that is there now."""
-        retries = self._make()
+        retries = Retries()
         try:
             for _ in range(_LOOKS):
                 try:

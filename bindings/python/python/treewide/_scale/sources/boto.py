@@ -16,8 +16,6 @@ from treewide._scale.objects import Object
 from treewide._scale.optional import load
 from treewide._scale.reading import Changed, Refused, Reply
 
-__all__ = ["Boto", "is_odd"]
-
 _ODD = re.compile(r"(^|/)(\.{0,2})(/|$)|[\x00-\x1f\x7f]")
 #: Names of obstore's options, without `aws_`, for those of boto3.
 _OPTIONS = {

@@ -12,8 +12,6 @@ from treewide._scale.objects import Object
 from treewide._scale.reading import Changed, Refused, Reply
 from treewide._treewide import Parts, _replace_file
 
-__all__ = ["Files", "path_of"]
-
 #: Files of a page of a listing.
 _PAGE = 1000
 

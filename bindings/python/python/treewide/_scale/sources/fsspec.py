@@ -11,8 +11,6 @@ from treewide._scale.optional import load
 from treewide._scale.reading import Changed, Refused, Reply
 from treewide._scale.temporary import temporary_name
 
-__all__ = ["Fsspec"]
-
 #: What file systems call the identity of an object, the best first.
 _ETAGS = ("ETag", "etag", "e_tag", "md5Hash", "checksum")
 _TIMES = ("mtime", "LastModified", "created")

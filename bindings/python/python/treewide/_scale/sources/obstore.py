@@ -10,8 +10,6 @@ from treewide._scale.optional import load
 from treewide._scale.reading import Changed, Refused, Reply, cause_of
 from treewide._scale.sources.boto import Boto, is_odd
 
-__all__ = ["Obstore"]
-
 #: A connection that brings no byte for this long is dropped. Repeating is up to `reading`, which has a budget for it.
 _CLIENT = {"read_timeout": "20s", "timeout": "15min", "connect_timeout": "10s"}
 _RETRY = {"max_retries": 0}

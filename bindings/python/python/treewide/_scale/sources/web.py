@@ -11,8 +11,6 @@ from urllib.parse import quote
 from treewide._scale.objects import TIME, Object
 from treewide._scale.reading import Changed, Refused, Reply
 
-__all__ = ["Web"]
-
 _SECONDS = 20
 _RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+)")
 #: What RFC 3986 lets stand in a URL.

@@ -12,33 +12,30 @@ outcome = scale.hash_all(job)                                          # by thre
 print(outcome.digests)
 ```
 
-`treewide.scale.engines` has maps of engines, `treewide.scale.stores` objects and the stores they are in,
-`treewide.scale.work` parts, `treewide.scale.buckets` lists of whole buckets, and `treewide.scale.program` the command.
-`docs/scale.md` says which engine to use when, what it costs, and what is trusted. The libraries of stores and engines
-are loaded when they are used.
+`docs/scale.md` has maps of engines, and says which one to use when, what it costs, and what is trusted. The libraries
+of stores and engines are loaded when they are used.
 """
 
-from treewide._scale.buckets.bucket_list import read_bucket
 from treewide._scale.cover import Cover, hash_all
 from treewide._scale.job import Job
-from treewide._scale.outboards import Outboards
 from treewide._scale.outcome import Outcome
 from treewide._scale.part import hash_part, merge
 from treewide._scale.run import run
 from treewide._scale.sources import source_of
-from treewide._scale.verified import Verified, read_verified
+from treewide._scale.verified import NoOutboard, Verified
+from treewide._treewide import Clash, Parts
 
 __all__ = [
+    "Clash",
     "Cover",
     "Job",
-    "Outboards",
+    "NoOutboard",
     "Outcome",
+    "Parts",
     "Verified",
     "hash_all",
     "hash_part",
     "merge",
-    "read_bucket",
-    "read_verified",
     "run",
     "source_of",
 ]
