@@ -5,8 +5,6 @@
     scripts/cuda.py build --check    compares the files there with a new build
     scripts/cuda.py census           writes what is counted to kernels/built/census.txt
     scripts/cuda.py census --check   compares, and with the limits in LIMITS below
-    scripts/cuda.py variants FOLDER  builds the kernels for sm_90 with other parameters, and the
-                                     single instructions of kernels/cuda/bench/, to be timed on a device
     scripts/cuda.py where            prints the folder of NVRTC, for programs that load it
 
 NVRTC and the disassembler are Python packages, of exactly these versions, as others give other code:
@@ -37,22 +35,6 @@ PTX = "compute_75"
 SHARED = ["params", "compress", "memory", "chunk", "reduce"]
 STAGES = ["blobs", "parents", "tiles", "whole", "xof"]
 SOURCES = [f"shared/{it}.cuh" for it in SHARED] + [f"cuda/{it}.cu" for it in STAGES]
-
-# What is tried on a device, besides the defaults in shared/params.cuh.
-VARIANTS = {
-    "imads-0": ["TREEWIDE_IMADS=0"],
-    "imads-16": ["TREEWIDE_IMADS=16"],
-    "imads-64": ["TREEWIDE_IMADS=64"],
-    "imads-88": ["TREEWIDE_IMADS=88"],
-    "imads-112": ["TREEWIDE_IMADS=112"],
-    "ahead": ["TREEWIDE_AHEAD=1", "TREEWIDE_RESIDENT=4"],
-    "ahead-imads-112": ["TREEWIDE_AHEAD=1", "TREEWIDE_RESIDENT=4", "TREEWIDE_IMADS=112"],
-    "staged": ["TREEWIDE_STAGED=1"],
-    "staged-imads-112": ["TREEWIDE_STAGED=1", "TREEWIDE_IMADS=112"],
-    "lines": ["TREEWIDE_LINES=1"],
-    "lines-imads-112": ["TREEWIDE_LINES=1", "TREEWIDE_IMADS=112"],
-    "resident-6": ["TREEWIDE_RESIDENT=6"],
-}
 
 # The loop in which one thread hashes a chunk, for each block of 64 bytes, on sm_90: the most instructions, the most
 # of them on the ALU pipe (the bottleneck), and no spills.
@@ -93,10 +75,10 @@ class Compiler:
     def __init__(self):
         self.nvrtc = ctypes.CDLL(find(NVRTC))
 
-    def __call__(self, text, arch, defines=()):
+    def __call__(self, text, arch):
         nvrtc = self.nvrtc
         program = ctypes.c_void_p()
-        options = [f"-arch={arch}", "-std=c++17"] + ["-D" + it for it in defines]
+        options = [f"-arch={arch}", "-std=c++17"]
         array = (ctypes.c_char_p * len(options))(*[it.encode() for it in options])
         nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"treewide.cu", 0, None, None)
         status = nvrtc.nvrtcCompileProgram(program, len(options), array)
@@ -145,16 +127,6 @@ def build(check):
     good = [settle(os.path.join(BUILT, arch + ".cubin"), compile(text, arch), check) for arch in MACHINE_CODE]
     good.append(settle(os.path.join(BUILT, PTX + ".ptx"), compile(text, PTX), check))
     return all(good)
-
-
-def variants(folder):
-    compile = Compiler()
-    text = source()
-    for name, defines in VARIANTS.items():
-        settle(os.path.join(folder, name + ".cubin"), compile(text, "sm_90", defines), False)
-    with open(os.path.join(KERNELS, "cuda", "bench", "instructions.cu")) as file:
-        settle(os.path.join(folder, "instructions.cubin"), compile(file.read(), "sm_90"), False)
-    return True
 
 
 def functions(cubin):
@@ -233,8 +205,6 @@ def main():
         good = build("--check" in words)
     elif words in (["census"], ["census", "--check"]):
         good = census("--check" in words)
-    elif len(words) == 2 and words[0] == "variants":
-        good = variants(words[1])
     elif words == ["where"]:
         print(os.path.dirname(find(NVRTC)))
         good = True

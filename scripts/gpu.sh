@@ -12,8 +12,7 @@
 # seconds in all, writes what it has as it goes, and leaves the others alone if it fails. OUT gets
 #
 #     classes.json           all timing classes, for results/: a report of treewide-bench
-#     cuda.jsonl, wgpu.jsonl batches, lists, copies: samples for `treewide-bench report`
-#     kernels.jsonl          single instructions, one launch next to several, kernels with other parameters
+#     cuda.jsonl, wgpu.jsonl batches, lists, copies, one launch next to several: samples for `treewide-bench report`
 #     weights.json           digests of a sharded model, by two processes on one GPU, next to hashing the same bytes
 #     torch.txt              the Python package with tensors of PyTorch, CuPy and JAX: digests, and a model of 4,000 tensors
 #     tune.txt               from which lengths on the device is done before the CPU of that machine
@@ -44,10 +43,6 @@ carry() {
     strip "$to/gpu-bench" "$to/treewide" "$to/treewide-bench"
     git rev-parse HEAD >"$to/commit"
     [[ -z $(git status --porcelain) ]] || echo "with changes" >>"$to/commit"
-    # The kernels with other parameters are to be compared; without NVRTC there are none.
-    local python=$target/tools/cuda/bin/python
-    [[ -x $python ]] || python=python3
-    "$python" scripts/cuda.py variants "$to/variants" || echo "SKIPPED: kernels with other parameters"
     # A machine for computing may have no Vulkan loader; drivers bring all but this and what it needs.
     local packages=(libvulkan1 libegl1 libglvnd0 libopengl0 libgl1 libglx0 libgles2)
     mkdir -p "$to/debs"
@@ -129,8 +124,8 @@ profile() {
 }
 
 measure() {
-    local out=$1 from=$2 largest=$((16 << 30)) most=$((8 << 30)) small=$((1 << 30)) seconds=0.3 budget=300
-    if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=$((4 << 20)) most=$((1 << 20)) small=$largest seconds=0.01 budget=10; fi
+    local out=$1 from=$2 largest=$((16 << 30)) small=$((1 << 30)) seconds=0.3 budget=300
+    if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=$((4 << 20)) small=$largest seconds=0.01 budget=10; fi
     chmod +x "$from/gpu-bench" "$from/treewide" "$from/treewide-bench" # a copy may have lost it
     if ! ldconfig -p | grep -q 'libvulkan\.so\.1'; then
         for deb in "$from"/debs/*.deb; do dpkg -x "$deb" "$from/loader" || true; done
@@ -140,16 +135,14 @@ measure() {
     [[ -z ${VK_DRIVER_FILES:-} && -e $icd ]] && export VK_DRIVER_FILES=$icd
     ended=() failed=0
     step 20 machine bash "$self" machine "$from"
-    step 80 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds >"$out/cuda.jsonl"
+    step 110 cuda "$from/gpu-bench" --backend cuda --largest $largest --seconds $seconds >"$out/cuda.jsonl"
     step 60 weights bash "$self" weights "$from" "$out"
     step 70 classes "$from/treewide-bench" gpu --device cuda --budget $budget --json "$out/classes.json"
     step 50 wgpu "$from/gpu-bench" --backend wgpu --largest $small --seconds $seconds >"$out/wgpu.jsonl"
-    step 110 kernels "$from/gpu-bench" --backend cuda --largest $most --seconds $seconds \
-        --kernels "$from/variants" >"$out/kernels.jsonl"
     step 50 torch bash "$self" torch "$from" >"$out/torch.txt"
     step 70 tune "$from/treewide-bench" tune --only gpu --budget $budget >"$out/tune.txt"
     cat "$out/torch.txt" "$out/tune.txt"
-    for samples in cuda wgpu kernels; do "$from/treewide-bench" report "$out/$samples.jsonl"; done
+    for samples in cuda wgpu; do "$from/treewide-bench" report "$out/$samples.jsonl"; done
     step 70 profile bash "$self" profile "$from" "$out" $small
     ls -l "$out"
     printf '== %s\n' "in all: $SECONDS seconds" "${ended[@]}"

@@ -7,10 +7,8 @@ use crate::device::Device;
 use crate::driver::{Backend, DeviceInfo};
 use crate::error::{Error, ErrorKind};
 use crate::found::{devices, first_that_works};
-use crate::host::staged::Staged;
 use std::fmt;
 use std::str::FromStr;
-use treewide::{Hash, Hasher, Mode};
 
 /// From how many bytes on `auto` uses a device that shares its memory with the CPU, unless the program says otherwise. A guess: no such device has been measured.
 const UNIFIED_FROM: u64 = 16 << 20;
@@ -35,18 +33,13 @@ pub enum Choice {
     Wgpu,
 }
 
-/// From how many bytes on `auto` uses a device: `minimum`, or without one 16 MiB on a device that shares its memory with the
-/// CPU, and no length elsewhere.
-fn least(minimum: Option<u64>, is_unified: bool) -> Option<u64> {
-    minimum.or(is_unified.then_some(UNIFIED_FROM))
-}
-
 impl Choice {
     /// Whether [`Auto`](Self::Auto) gives an input of `len` bytes to a device, if one works: from `minimum` bytes on. Without a
     /// minimum that is from 16 MiB on where every GPU shares its memory with the CPU, on Apple silicon, and never
     /// elsewhere. An input of unknown length is the CPU's. `treewide-bench tune` finds a minimum for a machine.
     pub fn is_for_device(minimum: Option<u64>, len: Option<u64>) -> bool {
-        least(minimum, IS_UNIFIED).zip(len).is_some_and(|(least, len)| len >= least)
+        let least = minimum.or(IS_UNIFIED.then_some(UNIFIED_FROM));
+        least.zip(len).is_some_and(|(least, len)| len >= least)
     }
 
     /// Opens the device that is to hash `len` bytes; `None` if the CPU is to.
@@ -70,59 +63,6 @@ impl Choice {
         match found.iter().find(usable) {
             Some(found) => found.open().map(Some),
             None => Err(absent(backend, &found)),
-        }
-    }
-
-    /// Hashes bytes of the host by this choice. `len` is how many will come, if that is known; `minimum` is as in
-    /// [`is_for_device`](Self::is_for_device).
-    ///
-    /// Where the CPU hashes, it hashes each piece where it lies, like
-    /// [`Hasher::update_rayon`](treewide::Hasher::update_rayon): larger pieces are faster.
-    ///
-    /// # Errors
-    /// As of [`open`](Self::open).
-    pub fn stage(
-        self,
-        mode: &Mode,
-        minimum: Option<u64>,
-        len: Option<u64>,
-    ) -> Result<Staged, Error> {
-        Ok(match self.open(minimum, len)? {
-            Some(device) => Staged::new(&device, mode),
-            None => Staged::on_cpu(mode),
-        })
-    }
-}
-
-impl Device {
-    /// The digest of bytes in ordinary memory: by this device from `minimum` bytes on, else by the threads of the current
-    /// rayon pool. Without a minimum that is from 16 MiB on if the device shares its memory with the CPU, and never
-    /// otherwise.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), treewide_gpu::Error> {
-    /// use treewide_gpu::{Device, Mode, TwinLimits};
-    ///
-    /// let device = Device::twin(TwinLimits::default()); // or one of `devices()`
-    /// let hash = device.hash_auto(&Mode::PLAIN, Some(64 << 20), b"abc")?;
-    /// assert_eq!(hash, treewide::hash(b"abc"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn hash_auto(
-        &self,
-        mode: &Mode,
-        minimum: Option<u64>,
-        bytes: &[u8],
-    ) -> Result<Hash, Error> {
-        let least = least(minimum, self.is_unified());
-        if least.is_some_and(|least| bytes.len() as u64 >= least) {
-            self.hash_bytes(mode, bytes)
-        } else {
-            Ok(Hasher::with_mode(*mode).update_rayon(bytes).finalize())
         }
     }
 }
@@ -172,18 +112,6 @@ impl fmt::Display for Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn least_is_the_minimum_or_that_of_unified_memory() {
-        for (minimum, is_unified, expected) in [
-            (None, false, None),
-            (None, true, Some(16 << 20)),
-            (Some(8), false, Some(8)),
-            (Some(8), true, Some(8)),
-        ] {
-            assert_eq!(least(minimum, is_unified), expected);
-        }
-    }
 
     #[test]
     fn choice_gives_a_device_what_reaches_the_minimum() {

@@ -3,7 +3,7 @@
 use crate::driver::{Backend, Driver, Info, Order, Region, Work};
 use crate::error::{Error, ErrorKind};
 use crate::memory::{Buffer, SharedBuffer, Slice, check_words};
-use crate::pending::{Finish, Job, Pending, Waiter};
+use crate::pending::{Finish, Job, Pending};
 use crate::pool::{Pinnable, Pool, Scratch};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,15 +33,14 @@ pub struct Device {
 pub(crate) struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
     pool: Arc<Pool>,
-    waiter: Arc<Waiter>,
 }
 
 impl Device {
     /// What a backend opened.
     pub(crate) fn of_driver(driver: Arc<dyn Driver>) -> Self {
-        let (pool, waiter) = (Arc::new(Pool::new(KEPT)), Arc::default());
+        let pool = Arc::new(Pool::new(KEPT));
         let one_launch = driver.info().one_launch;
-        Self { inner: Arc::new(Inner { driver, pool, waiter }), timed: false, one_launch }
+        Self { inner: Arc::new(Inner { driver, pool }), timed: false, one_launch }
     }
 
     pub(crate) fn driver(&self) -> &dyn Driver {
@@ -88,12 +87,6 @@ impl Device {
     /// it uses several.
     pub fn one_launch_up_to(&self, bytes: u64) -> Self {
         Self { one_launch: bytes, ..self.clone() }
-    }
-
-    /// Keeps at most `bytes` bytes of scratch memory for later calls, and the same of pinned memory of the
-    /// host, and frees the rest. Without this call it keeps 64 MiB of each.
-    pub fn keep_at_most(&self, bytes: u64) {
-        self.inner.pool.set_most(bytes);
     }
 
     /// New memory of the device. Its bytes may be anything.
@@ -256,7 +249,7 @@ impl Device {
     ) -> Result<Job<T>, Error> {
         let finish: Finish<T> = Box::new(finish);
         let running = work.submit()?;
-        Ok(Job { running, scratch, finish, waiter: self.inner.waiter.clone() })
+        Ok(Job { running, scratch, finish })
     }
 
     /// New memory of both the host and the device.

@@ -1,7 +1,6 @@
 //! Failures between a program and a device.
 
 use std::fmt;
-use treewide::Cancel;
 
 /// Why a device could not do what it was asked for. Its text names the device, if there is one, and the cause.
 #[derive(Clone, Debug)]
@@ -31,8 +30,6 @@ pub enum ErrorKind {
     Lost,
     /// The bytes to hash could not be read.
     Io,
-    /// [`Cancel`](treewide::Cancel) stopped it.
-    Cancelled,
 }
 
 impl Error {
@@ -71,11 +68,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// The error, if the work is cancelled.
-pub(crate) fn check(cancel: &Cancel) -> Result<(), Error> {
-    match cancel.is_cancelled() {
-        true => Err(Error::new(ErrorKind::Cancelled, "cancelled")),
-        false => Ok(()),
-    }
-}

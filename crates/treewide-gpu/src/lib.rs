@@ -25,11 +25,10 @@
 //! | on the host, or come from a file or stream | [`Staged`], [`Device::hash_bytes`], [`Device::wrap`] |
 //! | in memory that both share | [`Device::allocate_shared`] |
 //! | in many requests, one after the other | [`Pipeline`] |
-//! | on the host, for whichever of CPU and GPU is faster at that length | [`Choice`], [`Device::hash_auto`] |
+//! | on the host, for whichever of CPU and GPU is faster at that length | [`Choice`] |
 //!
 //! Lengths are numbers of bytes, of any size. Inputs may start at any byte; places for results start at
-//! multiples of 4. A device does its work in the order of the calls. [`Pending::wait`] or `.await` waits for a
-//! result.
+//! multiples of 4. A device does its work in the order of the calls. [`Pending::wait`] waits for a result.
 //!
 //! [BLAKE3]: https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf
 
@@ -67,4 +66,4 @@ pub use memory::{Buffer, SharedBuffer, Slice};
 pub use pending::Pending;
 pub use resident::batch::Offsets;
 pub use resident::parts::Runs;
-pub use treewide::{Cancel, Mode};
+pub use treewide::Mode;

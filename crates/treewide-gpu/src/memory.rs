@@ -127,7 +127,7 @@ impl SharedBuffer {
     }
 
     /// Lends the bytes to the device to hash. Work that is started with them must be done, by
-    /// [`Pending::wait`](crate::pending::Pending::wait) or by awaiting it, before [`bytes`](Self::bytes) is called again.
+    /// [`Pending::wait`](crate::pending::Pending::wait), before [`bytes`](Self::bytes) is called again.
     ///
     /// # Errors
     /// If the device failed.

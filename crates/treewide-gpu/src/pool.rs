@@ -80,17 +80,6 @@ impl Pool {
         state.bytes = 0;
         !std::mem::take(&mut state.free).is_empty()
     }
-
-    /// Keeps at most `most` bytes from now on.
-    pub(crate) fn set_most(&self, most: u64) {
-        let mut state = self.lock();
-        state.most = most;
-        if state.bytes > most {
-            state.bytes = 0;
-            state.free.clear();
-        }
-        state.shrink();
-    }
 }
 
 impl State {
@@ -160,12 +149,6 @@ mod tests {
         }
         let again = pool.take_staging(&twin, 100_000).unwrap();
         assert_eq!(pool.lock().pinned, 0);
-        pool.set_most(50_000);
-        again.done();
-        assert_eq!(pool.lock().pinned, 0);
-        // Too large to be kept, and dropped without being given back.
-        pool.take(&twin, 1 << 20).unwrap().done();
-        drop(pool.take(&twin, 16).unwrap());
-        assert_eq!(pool.lock().bytes, 0);
+        drop(again);
     }
 }

@@ -5,7 +5,6 @@ mod common;
 
 use common::{bytes, cuda_on_cpu};
 use cudarc::driver::{result, sys};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use treewide_gpu::{Backend, Device, ErrorKind, Mode, Runs, Slice, cuda};
 
@@ -80,36 +79,6 @@ fn nothing_is_read_beyond_the_16_bytes_in_which_an_input_ends() {
             }
         }
     }
-}
-
-#[test]
-fn other_parameters_give_the_same() {
-    let Some(_turn) = driver() else { return };
-    let mut cases = 0;
-    for defines in [
-        &["TREEWIDE_IMADS=0"][..],
-        &["TREEWIDE_IMADS=112"],
-        &["TREEWIDE_AHEAD=1"],
-        &["TREEWIDE_STAGED=1"],
-    ] {
-        let library = cuda_on_cpu::compile(&["stages.cpp"], defines).unwrap();
-        let image = [library.as_os_str().as_bytes(), b"\0"].concat();
-        for index in 0..2 {
-            // SAFETY: They are compiled from the same sources.
-            let device = unsafe { cuda::open_with_kernels(index, &image) }.unwrap();
-            let input = bytes(600_000);
-            let buffer = device.upload(&input).unwrap();
-            for (start, end) in [(0, 1000), (0, 131_072), (1, 140_000), (16, 524_304), (0, 600_000)]
-            {
-                let slice = buffer.slice(start as u64..end as u64).unwrap();
-                for most in [0, u64::MAX] {
-                    check(&device.one_launch_up_to(most), &input[start..end], &slice);
-                    cases += 1;
-                }
-            }
-        }
-    }
-    println!("CUDA kernels with other parameters: {cases} cases");
 }
 
 /// The root is three levels above the tiles of chunks.
@@ -245,10 +214,6 @@ fn what_the_driver_refuses_is_an_error_with_its_words() {
     let error = Device::open(Backend::Cuda, 2).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoDevice);
     assert!(error.to_string().contains("knows of 2"), "{error}");
-    // SAFETY: It is not an image, so nothing is loaded.
-    let error = unsafe { cuda::open_with_kernels(0, b"/no/such/library\0") }.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unusable);
-    assert!(error.to_string().contains("CUDA_ERROR_NOT_FOUND"), "{error}");
     assert_eq!(left_over(), 0);
 }
 
@@ -283,21 +248,5 @@ fn each_architecture_gets_kernels_that_it_takes() {
     pretend(1, (9, 0));
     assert_eq!(error.kind(), ErrorKind::Unusable);
     assert!(error.to_string().contains("7.0, and 7.5 is needed"), "{error}");
-    assert_eq!(left_over(), 0);
-}
-
-#[test]
-fn measurements() {
-    let Some(_turn) = driver() else { return };
-    let chip = cuda::measure::chip(1).unwrap();
-    assert_eq!((chip.capability, chip.multiprocessors), ((9, 0), 1));
-    assert_eq!(cuda::measure::copies(0, 1 << 20, 3).unwrap().len(), 3);
-    let library = cuda_on_cpu::compile(&["clocks.cpp"], &[]).unwrap();
-    let image = [library.as_os_str().as_bytes(), b"\0"].concat();
-    // SAFETY: They take what those of the measurements take.
-    let rates = unsafe { cuda::measure::rates(1, &image) }.unwrap();
-    // One step a clock, which is two instructions of a pair.
-    assert!(rates.iter().any(|it| it.name == "lop3" && it.per_clock == 1.0), "{rates:?}");
-    assert!(rates.iter().any(|it| it.name == "imad_lop3" && it.per_clock == 2.0), "{rates:?}");
     assert_eq!(left_over(), 0);
 }

@@ -4,7 +4,7 @@ use crate::Options;
 use crate::check::random;
 use crate::report::{row, skipped};
 use std::time::{Duration, Instant};
-use treewide_gpu::{Device, Error, Mode, Offsets, Pending, Slice};
+use treewide_gpu::{Backend, Device, Error, Mode, Offsets, Pending, Slice};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -67,10 +67,6 @@ pub(crate) fn all(device: &Device, options: &Options) -> Result<()> {
     }
     let timed = device.timed();
     let all = Slice::from(&buffer);
-    #[cfg(feature = "cuda")]
-    if let Some(folder) = &options.kernels {
-        return kernels(&timed, &all, folder, options);
-    }
     resident(&timed, &all, options)?;
     batches(&timed, &all, options)?;
     copies(device, host.len() as u64, options)
@@ -81,7 +77,6 @@ const SIZES: [u64; 9] =
     [1 << 30, 8 << 30, 64 << 20, 1 << 20, 1 << 10, 64 << 10, 128 << 10, 256 << 10, 8 << 20];
 
 /// For which it is to be decided whether they take one launch.
-#[cfg(feature = "cuda")]
 const LAUNCHED: [u64; 7] = [64 << 10, 128 << 10, 256 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30];
 
 fn resident(device: &Device, all: &Slice, options: &Options) -> Result<()> {
@@ -91,6 +86,12 @@ fn resident(device: &Device, all: &Slice, options: &Options) -> Result<()> {
         sizes.push(all.len());
     }
     of_sizes(device, all, &sizes, options, "resident")?;
+    if device.backend() == Backend::Cuda {
+        for (launches, most) in [("one launch", u64::MAX), ("several launches", 0)] {
+            let class = format!("resident, {launches},");
+            of_sizes(&device.one_launch_up_to(most), all, &LAUNCHED, options, &class)?;
+        }
+    }
     if all.len() > 64 << 20 {
         let slice = all.slice(3..64 << 20).map_err(text)?;
         let name = format!("resident {} B from byte 3", slice.len());
@@ -188,12 +189,6 @@ fn batches(device: &Device, all: &Slice, options: &Options) -> Result<()> {
 
 /// What the copy alone takes is the measure of all classes in which the bytes are the host's: `treewide-bench gpu` has them.
 fn copies(device: &Device, bytes: u64, options: &Options) -> Result<()> {
-    #[cfg(feature = "cuda")]
-    if device.backend() == treewide_gpu::Backend::Cuda {
-        let copies = treewide_gpu::cuda::measure::copies(options.index, bytes as usize, 10);
-        let copies: Vec<f64> = copies.map_err(text)?.iter().map(Duration::as_secs_f64).collect();
-        row(&format!("copy of {bytes} B of pinned memory in one piece"), "device", bytes, &copies);
-    }
     let pinned = repeat(options.seconds, || device.measure_copy(bytes).map_err(text))?;
     row(
         &format!("copy of {bytes} B of pinned memory, in parts as the ring"),
@@ -201,70 +196,5 @@ fn copies(device: &Device, bytes: u64, options: &Options) -> Result<()> {
         bytes,
         &pinned,
     );
-    Ok(())
-}
-
-/// What says why the kernels are as fast as they are, and whether others were faster: single
-/// instructions, one launch next to several, and kernels that `scripts/cuda.py variants` built with other
-/// parameters.
-#[cfg(feature = "cuda")]
-fn kernels(device: &Device, all: &Slice, folder: &str, options: &Options) -> Result<()> {
-    let read = |path: &std::path::Path| {
-        std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
-    };
-    let image = read(&std::path::Path::new(folder).join("instructions.cubin"));
-    if let Err(error) = image.and_then(|image| instructions(&image, options)) {
-        skipped("instructions", &error);
-    }
-    // Without one launch for a whole tree, what is above 128 KiB takes two, and above 32 MiB three.
-    for (launches, most) in [("one launch", u64::MAX), ("several launches", 0)] {
-        let class = format!("resident, {launches},");
-        of_sizes(&device.one_launch_up_to(most), all, &LAUNCHED, options, &class)?;
-    }
-    let mut paths: Vec<_> = match std::fs::read_dir(folder) {
-        Ok(files) => files.flatten().map(|file| file.path()).collect(),
-        Err(error) => {
-            skipped("variants", &format!("{folder}: {error}"));
-            return Ok(());
-        }
-    };
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "cubin"));
-    paths.retain(|path| path.file_stem().is_some_and(|name| name != "instructions"));
-    paths.sort();
-    for path in paths {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let checked = read(&path).and_then(|image| {
-            // SAFETY: the folder is the caller's, who has built the kernels from the same sources.
-            let device = unsafe { treewide_gpu::cuda::open_with_kernels(options.index, &image) };
-            let device = device.map_err(text)?;
-            crate::check::all(&device)?;
-            let sizes = [1 << 30, 64 << 20, 1 << 20, 8 << 30];
-            let class = format!("variant {name}: resident");
-            of_sizes(&device.timed(), all, &sizes, options, &class)
-        });
-        // A row that does not fit does not stop the others.
-        if let Err(error) = checked {
-            skipped(&format!("variant {name}"), &error);
-        }
-    }
-    Ok(())
-}
-
-/// The rates of single instructions, from which ceilings are computed.
-#[cfg(feature = "cuda")]
-fn instructions(image: &[u8], options: &Options) -> Result<()> {
-    use crate::report::about;
-    use treewide_gpu::cuda::measure;
-
-    let chip = measure::chip(options.index).map_err(text)?;
-    // SAFETY: as in `kernels`.
-    let rates = unsafe { measure::rates(options.index, image) }.map_err(text)?;
-    let (major, minor) = chip.capability;
-    about(&format!(
-        "{}, capability {major}.{minor}, {} multiprocessors, {} Hz; instructions of single threads in a clock of a \
-         multiprocessor:",
-        chip.name, chip.multiprocessors, chip.clock
-    ));
-    rates.iter().for_each(|rate| about(&format!("  {}: {:.1}", rate.name, rate.per_clock)));
     Ok(())
 }

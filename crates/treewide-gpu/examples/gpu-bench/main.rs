@@ -5,10 +5,8 @@
 //! target/release/examples/gpu-bench --backend cuda --largest 8589934592 | treewide-bench report -
 //! ```
 //!
-//! It has what `treewide-bench gpu` has not: batches, lists of tensors, and copies.
-//!
-//! With `--kernels FOLDER` none of these: the rates of single instructions, one launch for a tree next to
-//! several, and the kernels that `scripts/cuda.py variants FOLDER` built with other parameters.
+//! It has what `treewide-bench gpu` has not: batches, lists of tensors, copies, and one launch for a tree
+//! next to several.
 
 mod cases;
 mod check;
@@ -18,7 +16,7 @@ use std::process::ExitCode;
 use treewide_gpu::{Backend, Device};
 
 const USAGE: &str = "usage: gpu-bench [--backend cuda|wgpu] [--index N] [--largest BYTES] \
-                     [--seconds N] [--only TEXT] [--kernels FOLDER]";
+                     [--seconds N] [--only TEXT]";
 
 /// What was asked for.
 struct Options {
@@ -29,7 +27,6 @@ struct Options {
     seconds: f64,
     /// What the names of the cases contain that are to be run.
     only: String,
-    kernels: Option<String>,
 }
 
 fn main() -> ExitCode {
@@ -49,7 +46,6 @@ fn options() -> Result<Options, String> {
         largest: 1 << 30,
         seconds: 1.0,
         only: String::new(),
-        kernels: None,
     };
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
@@ -62,14 +58,8 @@ fn options() -> Result<Options, String> {
             "--largest" => options.largest = value.parse().map_err(|_| bad())?,
             "--seconds" => options.seconds = value.parse().map_err(|_| bad())?,
             "--only" => options.only = value,
-            "--kernels" => options.kernels = Some(value),
             _ => return Err(bad()),
         }
-    }
-    if options.kernels.is_some()
-        && (options.backend != Backend::Cuda || cfg!(not(feature = "cuda")))
-    {
-        return Err(format!("--kernels is for --backend cuda, with the feature cuda\n{USAGE}"));
     }
     Ok(options)
 }

@@ -14,7 +14,7 @@ struct Blobs {
     u32 zero;
 };
 
-extern "C" __global__ void __launch_bounds__(128, TREEWIDE_RESIDENT)
+extern "C" __global__ void __launch_bounds__(128, RESIDENT)
 blobs(const Mode mode, const Blobs all) {
     const u32 number = blockIdx.x * 128 + threadIdx.x;
     Chunk chunk = {};

@@ -26,7 +26,7 @@ __device__ __forceinline__ u32 count_up(u32 *counter, u32 most) {
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(TILE, TREEWIDE_RESIDENT / 2)
+extern "C" __global__ void __launch_bounds__(TILE, RESIDENT / 2)
 whole(const Mode mode, const Spans all, u32 *counters) {
     __shared__ Nodes<TILE> nodes;
     const Span span = all.only;

@@ -24,20 +24,12 @@ __device__ __forceinline__ Node hash_plain(const Chunk &chunk, const Mode &mode)
     Node node = start(mode, chunk.counter, BLOCK_BYTES, CHUNK_START);
     u64 next = chunk.address;
     u32 left = chunk.length / BLOCK_BYTES;
-    u32 ahead[16];
-    if constexpr (TREEWIDE_AHEAD) load_vectors(ahead, next);
 #pragma unroll 1
     for (;;) {
         u32 m[16];
         left--;
         if (left == 0) node.flags |= CHUNK_END | chunk.last;
-        if constexpr (TREEWIDE_AHEAD) {
-#pragma unroll
-            for (u32 i = 0; i < 16; i++) m[i] = ahead[i];
-            if (left > 0) load_vectors(ahead, next + BLOCK_BYTES);
-        } else {
-            load_vectors(m, next);
-        }
+        load_vectors(m, next);
         compress(node, m);
         if (left == 0) return node;
         next += BLOCK_BYTES;
@@ -85,60 +77,6 @@ __device__ __forceinline__ Node hash_any(const Chunk &chunk, const Mode &mode) {
         node.flags = mode.flags;
     }
 }
-
-#if TREEWIDE_STAGED
-#ifndef TREEWIDE_HOST
-__device__ __forceinline__ void copy_later(uint4 *to, u64 from) {
-    const u32 place = (u32)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
-}
-
-__device__ __forceinline__ void copied() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncwarp();
-}
-#endif
-
-// The chaining value of a full chunk that follows that of the thread before. All threads of a block
-// call this, with room for a block of 64 bytes each: `rows`.
-//
-// A row is 4 vectors of 16 bytes. They are swapped among each other so that neither the copies of 8
-// rows at a time nor the loads of the same vector of all rows use one bank twice.
-__device__ __forceinline__ Node hash_staged(uint4 *rows, const Chunk &chunk, const Mode &mode) {
-    const u32 lane = threadIdx.x % 32, row = lane / 4, column = lane % 4;
-    rows += 4 * (threadIdx.x - lane);
-    uint4 *to = rows + 4 * row + (column ^ (row / 2 % 4));
-    const uint4 *own = rows + 4 * lane;
-    const u32 swap = lane / 2 % 4;
-    u64 from = chunk.address - (u64)(lane - row) * CHUNK_BYTES + 16 * column;
-
-    Node node = start(mode, chunk.counter, BLOCK_BYTES, CHUNK_START);
-    u32 left = CHUNK_BYTES / BLOCK_BYTES;
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) copy_later(to + 32 * i, from + 8 * CHUNK_BYTES * i);
-#pragma unroll 1
-    for (;;) {
-        u32 m[16];
-        copied();
-#pragma unroll
-        for (u32 i = 0; i < 4; i++) unpack(m + 4 * i, own[i ^ swap]);
-        __syncwarp();
-        left--;
-        from += BLOCK_BYTES;
-        if (left == 0) {
-            node.flags |= CHUNK_END | chunk.last;
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < 4; i++) copy_later(to + 32 * i, from + 8 * CHUNK_BYTES * i);
-        }
-        compress(node, m);
-        if (left == 0) break;
-        node.flags = mode.flags;
-    }
-    __syncthreads();
-    return node;
-}
-#endif
 
 // The chaining values of the chunks of a whole block of threads. All of them call this.
 __device__ __forceinline__ Node hash_chunk(const Chunk &chunk, bool exists, const Mode &mode) {

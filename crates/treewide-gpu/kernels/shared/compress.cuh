@@ -47,8 +47,7 @@ __device__ __forceinline__ u32 opaque_one() { return gridDim.z; }
 // a + b + c. PLACE is the number of this addition in the compression: additions that become
 // multiply-adds are spread evenly.
 template <u32 PLACE> __device__ __forceinline__ u32 add3(u32 a, u32 b, u32 c) {
-    constexpr u32 K = TREEWIDE_IMADS;
-    if constexpr ((PLACE + 1) * K / 112 != PLACE * K / 112) {
+    if constexpr ((PLACE + 1) * IMADS / 112 != PLACE * IMADS / 112) {
         const u32 one = opaque_one();
         return b * one + (c * one + a);
     } else {

@@ -18,13 +18,7 @@ __device__ __forceinline__ void unpack(u32 *to, uint4 from) {
 
 // 16 bytes from a multiple of 16.
 __device__ __forceinline__ void load_vector(u32 *to, u64 address) {
-#if TREEWIDE_LINES && !defined(TREEWIDE_HOST)
-    asm("ld.global.nc.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-        : "l"(address));
-#else
     unpack(to, __ldg((const uint4 *)address));
-#endif
 }
 
 // 64 bytes from a multiple of 16.

@@ -70,12 +70,7 @@ __device__ __forceinline__ Chunk chunk_of(const Span &span, u64 number, u64 chun
 
 // The nodes of a block's slots, word by word, so that neighbouring threads use neighbouring banks.
 template <u32 THREADS> struct Nodes {
-    union {
-        u32 words[8][THREADS];
-#if TREEWIDE_STAGED
-        uint4 rows[4 * THREADS];
-#endif
-    };
+    u32 words[8][THREADS];
     // What is known of each slot, 0 where no span has it: one more than the last slot of its span
     // counted from the start of the block, and these bits.
     u32 marks[THREADS];

@@ -6,7 +6,6 @@
 
 mod api;
 mod call;
-pub mod measure;
 mod module;
 #[cfg(test)]
 mod tests;
@@ -53,7 +52,7 @@ pub(crate) fn find() -> Vec<DeviceInfo> {
 
 /// The device of that number.
 pub(crate) fn open(index: usize) -> Result<Arc<dyn Driver>, Error> {
-    Ok(Arc::new(Opened(Arc::new(Cuda::new(index, None, None)?))))
+    Ok(Arc::new(Opened(Arc::new(Cuda::new(index, None)?))))
 }
 
 /// The device of that number, for a caller with a stream: work on bytes that are on the device is
@@ -69,19 +68,7 @@ pub(crate) fn open(index: usize) -> Result<Arc<dyn Driver>, Error> {
 /// The stream is one of the primary context of this device, and lives as long as the device that is
 /// returned and what is made with it.
 pub unsafe fn open_with_stream(index: usize, stream: *mut c_void) -> Result<Device, Error> {
-    Ok(Device::of_driver(Arc::new(Opened(Arc::new(Cuda::new(index, Some(stream), None)?)))))
-}
-
-/// The device of that number with kernels that were compiled from the same sources with other
-/// parameters, to find out which are the best: the bytes of a cubin, or PTX that ends with a 0.
-///
-/// # Errors
-/// If there is no such device, it cannot be used, or the driver refuses the kernels.
-///
-/// # Safety
-/// The kernels take the arguments that the ones in this version do, and do the same.
-pub unsafe fn open_with_kernels(index: usize, image: &[u8]) -> Result<Device, Error> {
-    Ok(Device::of_driver(Arc::new(Opened(Arc::new(Cuda::new(index, None, Some(image))?)))))
+    Ok(Device::of_driver(Arc::new(Opened(Arc::new(Cuda::new(index, Some(stream))?)))))
 }
 
 /// Memory that the caller has on a device of this module, without taking it over: `len` bytes from
@@ -124,7 +111,7 @@ struct Cuda {
 }
 
 impl Cuda {
-    fn new(index: usize, stream: Option<*mut c_void>, image: Option<&[u8]>) -> Result<Self, Error> {
+    fn new(index: usize, stream: Option<*mut c_void>) -> Result<Self, Error> {
         let count = api::devices()?;
         if index >= count {
             let cause = format!("there is no CUDA device {index}: the driver knows of {count}");
@@ -136,10 +123,7 @@ impl Cuda {
             return Err(named(problem));
         }
         let context = Context::primary(index).map_err(named)?;
-        let module = match image {
-            Some(image) => module::Module::of_image(&context, image, &module::KERNELS),
-            None => module::Module::of_device(&context, &facts),
-        };
+        let module = module::Module::of_device(&context, &facts);
         let queues = stream.map(|it| Some(Arc::new(Stream::of_caller(&context, it))));
         Ok(Self {
             module: module.map_err(named)?,

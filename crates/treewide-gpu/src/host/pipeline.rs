@@ -2,10 +2,10 @@
 
 use crate::device::Device;
 use crate::driver::Kind;
-use crate::error::{Error, check};
+use crate::error::Error;
 use crate::host::place::{Origin, Place, Tree};
 use std::collections::VecDeque;
-use treewide::{Cancel, Hash, Mode};
+use treewide::{Hash, Mode};
 
 /// Hashes inputs of the host as they come, with a fixed number on their way: what a server does with
 /// requests. Digests come in the order of the inputs. It allocates its memory once: pinned memory and memory
@@ -36,7 +36,6 @@ pub struct Pipeline {
     free: Vec<Place>,
     /// The oldest first.
     busy: VecDeque<Place>,
-    cancel: Cancel,
 }
 
 impl Pipeline {
@@ -61,14 +60,7 @@ impl Pipeline {
             most_bytes,
             free: places.collect::<Result<_, _>>()?,
             busy: VecDeque::new(),
-            cancel: Cancel::default(),
         })
-    }
-
-    /// Lets `cancel` stop it from outside.
-    pub fn cancel(mut self, cancel: &Cancel) -> Self {
-        self.cancel = cancel.clone();
-        self
     }
 
     /// Inputs on their way.
@@ -84,7 +76,7 @@ impl Pipeline {
     /// Starts an input. If all places are taken, it waits for the oldest input and returns its digest.
     ///
     /// # Errors
-    /// If the input is too long, the device failed, or it was cancelled. Inputs on their way
+    /// If the input is too long, or the device failed. Inputs on their way
     /// stay there, except the input that failed.
     pub fn push(&mut self, input: &[u8]) -> Result<Option<Hash>, Error> {
         self.push_with(input.len() as u64, |place| {
@@ -103,7 +95,6 @@ impl Pipeline {
         len: u64,
         fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
     ) -> Result<Option<Hash>, Error> {
-        check(&self.cancel)?;
         if len > self.most_bytes {
             let most = self.most_bytes;
             return Err(Error::invalid(format_args!("{len} bytes to places of {most}")));
@@ -126,24 +117,12 @@ impl Pipeline {
     /// Waits for the oldest input; `None` if there is none.
     ///
     /// # Errors
-    /// If the device failed with it, or it was cancelled.
+    /// If the device failed with it.
     pub fn pop(&mut self) -> Result<Option<Hash>, Error> {
-        check(&self.cancel)?;
         let Some(mut place) = self.busy.pop_front() else { return Ok(None) };
         let result = place.wait();
         self.free.push(place);
         Ok(result?.first().copied().map(Hash::from_bytes))
-    }
-
-    /// Takes a result as [`pop`](Self::pop), but `None` also if the oldest input is not done yet.
-    ///
-    /// # Errors
-    /// As of [`pop`](Self::pop).
-    pub fn try_pop(&mut self) -> Result<Option<Hash>, Error> {
-        match self.busy.front_mut().is_some_and(Place::is_done) {
-            true => self.pop(),
-            false => Ok(None),
-        }
     }
 }
 

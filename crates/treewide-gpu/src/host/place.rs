@@ -111,11 +111,6 @@ impl Place {
         Ok(())
     }
 
-    /// Whether [`wait`](Self::wait) would return at once.
-    pub(crate) fn is_done(&mut self) -> bool {
-        self.running.as_mut().is_none_or(|running| running.is_done().unwrap_or(true))
-    }
-
     /// Waits for the results of the started work; none if nothing was started.
     pub(crate) fn wait(&mut self) -> Result<Vec<[u8; 32]>, Error> {
         let Some(mut running) = self.running.take() else { return Ok(Vec::new()) };

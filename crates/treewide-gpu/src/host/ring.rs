@@ -69,10 +69,6 @@ impl Places {
         Self { device, mode: *mode, ring, places, next: 0, filled: 0, started: 0, subtrees }
     }
 
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
-    }
-
     pub(crate) fn set_ring(&mut self, ring: Ring) {
         self.ring = ring;
     }

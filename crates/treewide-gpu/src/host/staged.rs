@@ -1,20 +1,16 @@
-//! Bytes of the host, files and streams: like a hasher, on a device or on the CPU.
+//! Bytes of the host, files and streams: like a hasher, on a device.
 
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, check};
+use crate::error::{Error, ErrorKind};
 use crate::host::ring::{Places, Ring, TAIL};
 use crate::root::{CHUNK, Root};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Read};
-use treewide::{Cancel, Hash, Hasher, Mode, OutputReader};
+use treewide::{Hash, Hasher, Mode, OutputReader};
 
-/// Bytes that one thread copies, or reads, at a time. The CPU has two buffers of this size: larger ones take
-/// longer to get from the system (results/zen5-2vcpu/auto-gpu.md#bytes-of-the-host-on-the-cpu).
+/// Bytes that one thread copies, or reads, at a time.
 const PIECE: usize = 1 << 20;
-
-/// Bytes that the CPU hashes before it looks whether it was cancelled.
-const STEP: usize = 1 << 28;
 
 /// Hashes bytes of the host as they come: like [`treewide::Hasher`], on a device.
 ///
@@ -32,35 +28,18 @@ const STEP: usize = 1 << 28;
 /// ```
 #[derive(Debug)]
 pub struct Staged {
-    engine: Engine,
-    cancel: Cancel,
+    places: Box<Places>,
     /// What went wrong first: nothing can be added after it.
     failed: Option<Error>,
-}
-
-#[derive(Debug)]
-enum Engine {
-    Device(Box<Places>),
-    /// The threads of the current rayon pool.
-    Cpu(Box<Hasher>),
 }
 
 impl Staged {
     /// Nothing hashed yet.
     pub fn new(device: &Device, mode: &Mode) -> Self {
-        Self::with(Engine::Device(Box::new(Places::new(device, mode, Ring::default()))))
+        Self { places: Box::new(Places::new(device, mode, Ring::default())), failed: None }
     }
 
-    /// The same, on the CPU.
-    pub(crate) fn on_cpu(mode: &Mode) -> Self {
-        Self::with(Engine::Cpu(Box::new(Hasher::with_mode(*mode))))
-    }
-
-    fn with(engine: Engine) -> Self {
-        Self { engine, cancel: Cancel::default(), failed: None }
-    }
-
-    /// Uses another ring than the default. The CPU has none.
+    /// Uses another ring than the default.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] if [`Ring`] does not allow it, or something was hashed already.
@@ -69,54 +48,33 @@ impl Staged {
         if self.count() > 0 {
             return Err(Error::invalid("a ring is set before anything is hashed"));
         }
-        if let Engine::Device(places) = &mut self.engine {
-            places.set_ring(ring);
-        }
+        self.places.set_ring(ring);
         Ok(self)
-    }
-
-    /// Lets `cancel` stop it from outside.
-    pub fn cancel(mut self, cancel: &Cancel) -> Self {
-        self.cancel = cancel.clone();
-        self
     }
 
     /// Bytes so far.
     pub fn count(&self) -> u64 {
-        match &self.engine {
-            Engine::Device(places) => places.count(),
-            Engine::Cpu(hasher) => hasher.count(),
-        }
-    }
-
-    /// The device that hashes; `None` if the CPU does.
-    pub fn device(&self) -> Option<&Device> {
-        match &self.engine {
-            Engine::Device(places) => Some(places.device()),
-            Engine::Cpu(_) => None,
-        }
+        self.places.count()
     }
 
     /// Adds bytes.
     ///
     /// # Errors
-    /// If the device failed, now or before, or it was cancelled.
+    /// If the device failed, now or before.
     pub fn update(&mut self, bytes: &[u8]) -> Result<&mut Self, Error> {
-        self.attempt(|engine, cancel| engine.update(bytes, cancel))
+        self.attempt(|places| add(places, bytes))
     }
 
-    /// Adds all bytes that a reader gives, and returns their number. For a device it reads straight into the
-    /// ring.
+    /// Adds all bytes that a reader gives, and returns their number. It reads straight into the ring.
     ///
     /// # Errors
     /// As of [`update`](Self::update), and [`ErrorKind::Io`] if it cannot be read.
     pub fn update_reader(&mut self, mut reader: impl Read) -> Result<u64, Error> {
         let before = self.count();
-        self.attempt(|engine, cancel| {
-            engine.update_by(cancel, |to| {
+        self.attempt(|places| {
+            add_by(places, |to| {
                 let mut filled = 0;
                 while filled < to.len() {
-                    check(cancel)?;
                     match reader.read(&mut to[filled..]) {
                         Ok(0) => break,
                         Ok(read) => filled += read,
@@ -130,8 +88,7 @@ impl Staged {
         Ok(self.count() - before)
     }
 
-    /// Adds `len` bytes of a file from byte `start` on. For a device many threads read them into the ring;
-    /// for the CPU one reads while the others hash.
+    /// Adds `len` bytes of a file from byte `start` on. Many threads read them into the ring.
     ///
     /// # Errors
     /// As of [`update`](Self::update), and [`ErrorKind::Io`] if the file cannot be read, or ends before.
@@ -154,7 +111,7 @@ impl Staged {
             done += take as u64;
             Ok(take)
         };
-        self.attempt(|engine, cancel| engine.update_by(cancel, &mut fill))
+        self.attempt(|places| add_by(places, &mut fill))
     }
 
     /// The digest of all bytes.
@@ -175,20 +132,16 @@ impl Staged {
 
     fn finish(self) -> Result<Root, Error> {
         self.failed.map_or(Ok(()), Err)?;
-        check(&self.cancel)?;
-        match self.engine {
-            Engine::Device(places) => places.finish(),
-            Engine::Cpu(hasher) => Ok(Root::Hasher(hasher)),
-        }
+        self.places.finish()
     }
 
     /// Adds something, unless that failed before.
     fn attempt(
         &mut self,
-        add: impl FnOnce(&mut Engine, &Cancel) -> Result<(), Error>,
+        add: impl FnOnce(&mut Places) -> Result<(), Error>,
     ) -> Result<&mut Self, Error> {
         if self.failed.is_none() {
-            self.failed = add(&mut self.engine, &self.cancel).err();
+            self.failed = add(&mut self.places).err();
         }
         match &self.failed {
             Some(error) => Err(error.clone()),
@@ -197,86 +150,43 @@ impl Staged {
     }
 }
 
-impl Engine {
-    fn update(&mut self, mut bytes: &[u8], cancel: &Cancel) -> Result<(), Error> {
-        match self {
-            Self::Device(places) => {
-                while !bytes.is_empty() {
-                    check(cancel)?;
-                    let to = places.room()?;
-                    let (now, later) = bytes.split_at(to.len().min(bytes.len()));
-                    to.par_chunks_mut(PIECE)
-                        .zip(now.par_chunks(PIECE))
-                        .for_each(|(to, from)| to[..from.len()].copy_from_slice(from));
-                    places.fill(now.len());
-                    bytes = later;
-                }
-            }
-            Self::Cpu(hasher) => {
-                for bytes in bytes.chunks(STEP) {
-                    check(cancel)?;
-                    hasher.update_rayon(bytes);
-                }
-            }
-        }
-        Ok(())
+fn add(places: &mut Places, mut bytes: &[u8]) -> Result<(), Error> {
+    while !bytes.is_empty() {
+        let to = places.room()?;
+        let (now, later) = bytes.split_at(to.len().min(bytes.len()));
+        to.par_chunks_mut(PIECE)
+            .zip(now.par_chunks(PIECE))
+            .for_each(|(to, from)| to[..from.len()].copy_from_slice(from));
+        places.fill(now.len());
+        bytes = later;
     }
-
-    /// Adds all bytes that `fill` gives: it fills what it is given, and at the end less than that.
-    fn update_by(
-        &mut self,
-        cancel: &Cancel,
-        mut fill: impl FnMut(&mut [u8]) -> Result<usize, Error>,
-    ) -> Result<(), Error> {
-        loop {
-            check(cancel)?;
-            let places = match self {
-                Self::Device(places) => places,
-                Self::Cpu(hasher) => return read_and_hash(hasher, cancel, fill),
-            };
-            if places.is_one_part() {
-                let mut more = [0; CHUNK as usize];
-                let filled = fill(&mut more)?;
-                self.update(&more[..filled], cancel)?;
-                if filled < more.len() {
-                    return Ok(());
-                }
-                continue;
-            }
-            let to = places.room()?;
-            let wanted = to.len();
-            let filled = fill(to)?;
-            places.fill(filled);
-            if filled < wanted {
-                return Ok(());
-            }
-        }
-    }
+    Ok(())
 }
 
-/// The CPU hashes one buffer while `fill` fills the other one.
-fn read_and_hash(
-    hasher: &mut Hasher,
-    cancel: &Cancel,
+/// Adds all bytes that `fill` gives: it fills what it is given, and at the end less than that.
+fn add_by(
+    places: &mut Places,
     mut fill: impl FnMut(&mut [u8]) -> Result<usize, Error>,
 ) -> Result<(), Error> {
-    let (mut full, mut free) = (vec![0; PIECE], vec![0; PIECE]);
-    let mut filled = fill(&mut full)?;
-    while filled == full.len() {
-        check(cancel)?;
-        let mut next = Ok(0);
-        // The caller's thread reads, as readers need not be able to leave it.
-        rayon::in_place_scope(|scope| {
-            scope.spawn(|_| {
-                hasher.update_rayon(&full);
-            });
-            next = fill(&mut free);
-        });
-        filled = next?;
-        std::mem::swap(&mut full, &mut free);
+    loop {
+        // Whether a full part is the root shows only when more comes.
+        if places.is_one_part() {
+            let mut more = [0; CHUNK as usize];
+            let filled = fill(&mut more)?;
+            add(places, &more[..filled])?;
+            if filled < more.len() {
+                return Ok(());
+            }
+            continue;
+        }
+        let to = places.room()?;
+        let wanted = to.len();
+        let filled = fill(to)?;
+        places.fill(filled);
+        if filled < wanted {
+            return Ok(());
+        }
     }
-    hasher.update_rayon(&full[..filled]);
-    Ok(())
 }
 
 #[cfg(unix)]

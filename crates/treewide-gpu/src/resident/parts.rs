@@ -9,11 +9,11 @@
 //!
 //! The values of subtrees come to the host, and the bytes of the ends.
 
-use super::hash::{Reduced, check_count, check_room, check_subtree, tree};
+use super::hash::{Reduced, check_count, check_subtree, tree};
 use crate::device::Device;
-use crate::driver::{CV, Kind, NODE, Region};
+use crate::driver::{Kind, NODE};
 use crate::error::Error;
-use crate::memory::{Slice, check_words};
+use crate::memory::Slice;
 use crate::pending::Pending;
 use crate::plan::Input;
 use std::ops::Range;
@@ -52,23 +52,6 @@ impl Device {
                 self.reduce(mode, Kind::Subtree, &nodes(inputs)?, None)?;
             work.read(&out)?;
             self.job(work, scratch, |read| Ok(read[0].as_chunks().0.to_vec()))
-        })())
-    }
-
-    /// Hashes as [`subtrees`](Self::subtrees), but the values stay on the device: 32 bytes each, side by side from the start of
-    /// `out`, which must start at a multiple of 4 bytes.
-    pub fn subtrees_to(&self, mode: &Mode, inputs: &[(Slice, u64)], out: &Slice) -> Pending<()> {
-        Pending::of((|| {
-            check_words(&out.region, "the place for the values")?;
-            let len = CV * inputs.len() as u64;
-            check_room(out, len)?;
-            if inputs.is_empty() {
-                return self.job(self.work()?, Vec::new(), |_| Ok(()));
-            }
-            let region = Region { len, ..out.region.clone() };
-            let Reduced { work, scratch, .. } =
-                self.reduce(mode, Kind::Subtree, &nodes(inputs)?, Some(region))?;
-            self.job(work, scratch, |_| Ok(()))
         })())
     }
 

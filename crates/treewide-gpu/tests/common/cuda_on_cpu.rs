@@ -17,13 +17,13 @@ fn find() -> Result<Library, String> {
     if cfg!(target_os = "linux") && unsafe { Library::new("libcuda.so.1") }.is_ok() {
         return Err("this machine has NVIDIA's driver".to_owned());
     }
-    let library = compile(&["stages.cpp", "driver.cpp"], &[])?;
+    let library = compile()?;
     // SAFETY: It has no constructors but those of empty containers.
     unsafe { Library::new(library) }.map_err(|error| error.to_string())
 }
 
-/// Compiles files of `kernels/cuda/host/` to a library, with parameters for the kernels; returns its path.
-pub(crate) fn compile(sources: &[&str], defines: &[&str]) -> Result<PathBuf, String> {
+/// Compiles the kernels and the driver to a library; returns its path.
+fn compile() -> Result<PathBuf, String> {
     if !cfg!(target_os = "linux") {
         return Err("it is made for Linux".to_owned());
     }
@@ -37,8 +37,8 @@ pub(crate) fn compile(sources: &[&str], defines: &[&str]) -> Result<PathBuf, Str
     for file in files.iter().filter(|it| it.is_file()) {
         hasher.update(&std::fs::read(file).unwrap());
     }
-    let name = [sources, defines, &[&hasher.finalize().to_hex()[..16]]].concat().join("-");
-    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name + ".so");
+    let name = format!("cuda-{}.so", &hasher.finalize().to_hex()[..16]);
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if library.exists() {
         return Ok(library);
     }
@@ -55,12 +55,9 @@ pub(crate) fn compile(sources: &[&str], defines: &[&str]) -> Result<PathBuf, Str
         "-U_FORTIFY_SOURCE",
     ]);
     command.args(["-shared", "-fPIC", "-o"]).arg(&unfinished);
-    command.args(defines.iter().map(|it| format!("-D{it}")));
-    command.args(sources.iter().map(|it| kernels.join("cuda/host").join(it))).arg("-ldl");
-    if sources.contains(&"driver.cpp") {
-        // By this name it is found in place of the driver.
-        command.arg("-Wl,-soname,libcuda.so");
-    }
+    command.args(["stages.cpp", "driver.cpp"].map(|it| kernels.join("cuda/host").join(it)));
+    // By this name it is found in place of the driver.
+    command.args(["-ldl", "-Wl,-soname,libcuda.so"]);
     let output = command.output().map_err(|error| format!("there is no {compiler}: {error}"))?;
     // If they do not compile, the tests must not run without them.
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

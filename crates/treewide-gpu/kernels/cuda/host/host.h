@@ -174,9 +174,6 @@ static inline void __syncthreads() { block.wait(false); }
 // Here warps wait for each other also at barriers of warps: all of a block get to the same ones.
 static inline void __syncwarp() { block.wait(false); }
 
-static inline void copy_later(uint4 *to, u64 from) { *to = __ldg((const uint4 *)from); }
-static inline void copied() { __syncwarp(); }
-
 static inline int __syncthreads_or(int vote) {
     const u32 parity = block.barriers & 1;
     block.wait(vote != 0);

@@ -125,8 +125,6 @@ pub(super) struct Facts {
     /// Compute capability.
     pub(super) capability: (u32, u32),
     pub(super) multiprocessors: u32,
-    /// Hz.
-    pub(super) clock: f64,
     /// Whether it has no memory of its own.
     pub(super) integrated: bool,
 }
@@ -172,7 +170,6 @@ impl Context {
             memory: memory as u64,
             capability: (major as u32, minor as u32),
             multiprocessors: multiprocessors as u32,
-            clock: ask(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE).map_or(0.0, |it| 1e3 * f64::from(it)),
             integrated: ask(A::CU_DEVICE_ATTRIBUTE_INTEGRATED).is_ok_and(|it| it != 0),
         })
     }

@@ -48,26 +48,24 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 /// The kernels of all stages.
-pub(super) const KERNELS: [&CStr; 6] =
-    [c"blobs", c"parents", c"tiles", c"tiles_by_four", c"whole", c"xof"];
+const KERNELS: [&CStr; 6] = [c"blobs", c"parents", c"tiles", c"tiles_by_four", c"whole", c"xof"];
 
 impl Module {
     /// The built image for this device, else the compiled one, else the PTX: the first that loads.
     pub(super) fn of_device(context: &Arc<Context>, facts: &Facts) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if let Some((_, image)) = built(facts.capability) {
-            match Self::of_image(context, image, &KERNELS) {
+            match Self::of_image(context, image) {
                 Ok(module) => return Ok(module),
                 Err(error) => causes.push(error.to_string()),
             }
         }
-        match compile(facts.capability).and_then(|image| Self::of_image(context, &image, &KERNELS))
-        {
+        match compile(facts.capability).and_then(|image| Self::of_image(context, &image)) {
             Ok(module) => return Ok(module),
             Err(error) => causes.push(error.to_string()),
         }
         let text = CString::new(PTX.trim_end_matches('\0')).expect("PTX is text");
-        match Self::of_image(context, text.as_bytes_with_nul(), &KERNELS) {
+        match Self::of_image(context, text.as_bytes_with_nul()) {
             Ok(module) => Ok(module),
             Err(error) => {
                 causes.push(error.to_string());
@@ -76,18 +74,13 @@ impl Module {
         }
     }
 
-    /// What someone has built, with kernels of these names.
-    pub(super) fn of_image(
-        context: &Arc<Context>,
-        image: &[u8],
-        names: &[&CStr],
-    ) -> Result<Self, Error> {
+    fn of_image(context: &Arc<Context>, image: &[u8]) -> Result<Self, Error> {
         let _current = context.enter()?;
         // SAFETY: The driver checks what it is; text ends with a 0.
         let raw = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let raw = raw.map_err(|error| unusable("its driver refuses the kernels", error))?;
         let mut module = Self { context: context.clone(), raw, functions: Vec::new() };
-        for name in names.iter().copied().map(CStr::to_owned) {
+        for name in KERNELS.map(CStr::to_owned) {
             // SAFETY: The module is loaded.
             let function = unsafe { result::module::get_function(raw, name.clone()) };
             let function =
@@ -97,7 +90,7 @@ impl Module {
         Ok(module)
     }
 
-    /// A kernel by its name, which must be one that was asked for.
+    /// A kernel by its name, which must be one of [`KERNELS`].
     pub(super) fn function(&self, name: &CStr) -> sys::CUfunction {
         self.functions.iter().find(|it| *it.0 == *name).expect("a kernel of that name").1
     }
