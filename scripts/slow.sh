@@ -163,7 +163,7 @@ client() {
 
 # The C libraries without Cargo, and on a big-endian machine.
 capi() {
-    step bindings/c/check.sh plain_rustc emulated
+    step make -C bindings/c check TESTS="plain_rustc emulated"
 }
 
 # The bundle of the Swift package with Swift 6.2, and its measurements.

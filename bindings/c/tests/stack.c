@@ -38,7 +38,7 @@ static void many(void) { treewide_hash_many(NULL, list, MANY, out); }
 static void packed(void) { treewide_hash_packed(NULL, input, LEN, offsets, MANY, out); }
 #ifdef FEATURES
 static void parallel(void) { treewide_update_parallel(&hasher, input, LEN); }
-static void file(void) { treewide_hash_file(NULL, "check.sh", NULL, out, 32); }
+static void file(void) { treewide_hash_file(NULL, "check.mk", NULL, out, 32); }
 #endif
 
 static void (*called)(void);
