@@ -12,13 +12,15 @@ mod digits;
 mod grammar;
 mod json;
 mod lines;
+mod reader;
 pub(crate) mod title;
 
 use crate::algorithm::Algorithm;
 use crate::expected::{By, Expected, Shown};
 use crate::wording::count;
 use armor::{Armor, Part};
-use grammar::{GRAMMARS, Grammar, Parts, Reader, Said, quoted, refuse_text, without_digest};
+use grammar::{GRAMMARS, Grammar};
+use reader::{Parts, Reader, Said, quoted, refuse_text, without_digest};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
@@ -315,7 +317,8 @@ impl Forms for List {
     }
 
     fn is_whole(&self) -> bool {
-        self.grammar.as_ref().is_some_and(|(_, reader)| reader.may_end())
+        // A file without a grammar was not read, so nothing can be cut.
+        self.is_unknown || self.grammar.as_ref().is_some_and(|(_, reader)| reader.may_end())
     }
 
     fn join(about: &mut Expected, other: Expected) -> Option<Expected> {

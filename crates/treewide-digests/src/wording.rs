@@ -33,19 +33,12 @@ pub(crate) fn by(algorithms: &[Algorithm]) -> String {
     };
     let weak = algorithms.iter().filter(|it| it.is_weak()).count();
     let find = if weak == 1 { "finds" } else { "find" };
+    let find = format!("{find} damage, but not a file that someone forged");
+    let all = names(false);
     match weak {
-        0 => format!(", by {}", names(false)),
-        _ if weak == algorithms.len() => {
-            format!(
-                ", by {}, which {find} damage, but not a file that someone forged",
-                names(false)
-            )
-        }
-        _ => format!(
-            ", by {} ({} {find} damage, but not a file that someone forged)",
-            names(false),
-            names(true)
-        ),
+        0 => format!(", by {all}"),
+        _ if weak == algorithms.len() => format!(", by {all}, which {find}"),
+        _ => format!(", by {all} ({} {find})", names(true)),
     }
 }
 

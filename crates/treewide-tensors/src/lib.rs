@@ -34,6 +34,7 @@ mod error;
 pub mod header;
 pub mod list;
 mod model;
+mod opening;
 mod options;
 mod ranges;
 mod tensor;

@@ -7,7 +7,7 @@
 //! The BLAKE3 digest of this file is the fingerprint of the model, so `b3sum` computes it.
 
 use crate::error::{Error, ErrorKind, short};
-use crate::model::open;
+use crate::opening::open;
 pub use crate::tensor::is_dtype;
 use crate::tensor::{TensorDigest, Tensors, shape};
 use std::io::{BufRead, BufReader, Read};

@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind, fault, short};
 use crate::header::gguf::Split;
 use crate::header::{self, Header, LONGEST, object, other};
 use crate::list;
+use crate::opening::{open, opening};
 use crate::options::Options;
 use crate::ranges;
 use crate::tensor::{Tensor, TensorDigest, Tensors};
@@ -202,21 +203,6 @@ impl ModelFile {
         let found = ranges::hash(&file, &ranges, options).map_err(|kind| failed(kind.into()))?;
         Ok(order.into_iter().zip(found).map(|(it, hash)| it.with(hash)).collect())
     }
-}
-
-fn opening(path: &Path, error: io::Error) -> Error {
-    Error::new(path, file::ErrorKind::Open(error))
-}
-
-/// Opens a file for reading, with its size and when it was written.
-pub(crate) fn open(path: &Path) -> Result<(File, u64, Option<SystemTime>), Error> {
-    let there = fs::metadata(path).map_err(|error| opening(path, error))?;
-    if !there.is_file() {
-        return Err(Error::new(path, fault("is not a regular file")));
-    }
-    let file = File::open(path).map_err(|error| opening(path, error))?;
-    let opened = file.metadata().map_err(|error| opening(path, error))?;
-    Ok((file, opened.len(), opened.modified().ok()))
 }
 
 /// What is in a directory, in the order of names.

@@ -230,9 +230,8 @@ impl Sheet {
             let line = summary.json();
             self.output().record(Form::Json, |to| to.write_all(line.as_bytes()))?;
         }
-        self.output.take().map_or(Ok(()), Output::finish)?;
+        self.finish()?;
         self.page.take().map_or(Ok(()), |page| page.finish(&summary.json()))?;
-        self.progress.finish();
         self.again.say(&self.console, "the problems again:");
         Ok(())
     }

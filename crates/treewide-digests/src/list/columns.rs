@@ -1,6 +1,6 @@
 //! Grammars with columns: of hashdeep, and wheels of Python.
 
-use super::grammar::{Parts, Reader, Said, without_digest};
+use super::reader::{Parts, Reader, Said, without_digest};
 use super::title::{Title, below};
 use std::path::PathBuf;
 use treewide_files::list::Fault;

@@ -1,7 +1,7 @@
 //! Debian's files: `SHA256: HEX` with `Filename: a` (`Packages`), and ` HEX LENGTH a` below `SHA256:` or `Checksums-Sha256:` (`.dsc`,
 //! `Release`, `Sources`).
 
-use super::grammar::{Parts, Reader, Said, without_digest};
+use super::reader::{Parts, Reader, Said, without_digest};
 use super::title::{Title, below};
 use crate::algorithm::Algorithm;
 use std::path::Path;

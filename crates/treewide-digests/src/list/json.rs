@@ -10,7 +10,7 @@
 //! There may be any other keys, if they have no digest in them: it may be that of a file.
 
 use super::digits;
-use super::grammar::{Parts, Reader, Said, quoted, without_digest};
+use super::reader::{Parts, Reader, Said, quoted, without_digest};
 use super::title::{Title, below};
 use crate::algorithm::Algorithm;
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! Grammars with an entry a line, or a few lines.
 
-use super::grammar::{Parts, Reader, Said, without_digest};
+use super::reader::{Parts, Reader, Said, without_digest};
 use super::title::Title;
 use crate::algorithm::Algorithm;
 use std::collections::{BTreeMap, HashSet};
