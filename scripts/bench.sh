@@ -11,10 +11,8 @@
 #
 #   files-rest    pipes, cold files, memory       scripts/files-bench.sh
 #   trees         many files, and their memory    scripts/trees-bench.sh
-#   peers         portable, sse2, and wasm under Node, by builds of their own        scripts/peers.sh
-#   streams       short pieces of input and of output, also with AVX2                scripts/peers.sh streams streams-avx2
-#   unoptimised   a client as `cargo test` compiles it                               scripts/peers.sh unoptimised
-#   capi          the C library of BLAKE3, with TBB where libtbb-dev is installed    bindings/c/check.sh bench
+#   wasm          the kernel of WebAssembly under Node, next to that of blake3       crates/treewide/examples/wasm.rs
+#   capi          the C library of BLAKE3, with TBB where libtbb-dev is installed    make -C bindings/c bench
 #
 # The exit code is 2 if something could not be run, else 1 if something fell short, else 3 if of
 # something it cannot be measured, else 0. Nothing else should run at the same time.
@@ -33,11 +31,15 @@ log=$reports/log
 # The blake3 crate is one crate in a build: to leave instruction sets out needs a build of its own.
 features() {
     case $1 in
-    avx2) echo blake3/no_avx512 ;;
+    avx2 | streams-avx2) echo blake3/no_avx512 ;;
     sse41) echo blake3/no_avx512,blake3/no_avx2 ;;
+    sse2) echo blake3/no_avx512,blake3/no_avx2,blake3/no_sse41 ;;
+    portable) echo blake3/pure,blake3/no_avx512,blake3/no_avx2,blake3/no_sse41,blake3/no_sse2 ;;
     rscrypto) echo rscrypto ;;
     esac
 }
+
+profile() { if [[ $1 == unoptimised ]]; then echo unoptimised; else echo release; fi; }
 
 # The programs that are compared.
 programs() {
@@ -47,43 +49,38 @@ programs() {
     [[ -x $B3SUM ]] || cargo install -q b3sum --locked --root "$target/tools"
 }
 
-# The peers that this machine can run.
-# shellcheck disable=SC2317,SC2329
-peers() {
-    local names=(portable)
-    [[ $(uname -m) != x86_64 ]] || names+=(sse2)
-    if [[ $(command -v node) && -d $(rustc --print sysroot)/lib/rustlib/wasm32-wasip1 ]]; then
-        names+=(wasm)
-    else
+wasm() {
+    if [[ ! $(command -v node) || ! -d $(rustc --print sysroot)/lib/rustlib/wasm32-wasip1 ]]; then
         echo "wasm: SKIPPED, needs node and the target wasm32-wasip1"
+        return
     fi
-    scripts/peers.sh "${names[@]}"
+    RUSTFLAGS=-Ctarget-feature=+simd128 cargo build -q --release --locked -p treewide --example wasm --target wasm32-wasip1 \
+        --features blake3/wasm32_simd || return
+    node --no-warnings scripts/wasi.mjs "$target/wasm32-wasip1/release/examples/wasm.wasm" | "$target/release/treewide-bench" report -
 }
 
 run() {
     case $1 in
-    capi) SECONDS_EACH=0.2 bindings/c/check.sh bench | "$target/release/treewide-bench" report - ;;
-    peers) peers ;;
-    streams) scripts/peers.sh streams streams-avx2 ;;
-    unoptimised) scripts/peers.sh unoptimised ;;
+    capi) SECONDS_EACH=0.2 make -s -C bindings/c bench | "$target/release/treewide-bench" report - ;;
+    wasm) wasm ;;
     files-rest) CASES='pipe|pieces|cold' RUNS=5 scripts/files-bench.sh ;;
     trees) RUNS=5 scripts/trees-bench.sh ;;
     *)
-        "$target/release/treewide-bench" gate "dev/bench/gates/$1.toml" --budget 100 \
+        "$target/$(profile "$1")/treewide-bench" gate "dev/bench/gates/$1.toml" --budget 100 \
             --json "$reports/$1.json"
         ;;
     esac
 }
 
 names=()
-for name in $(basename -s .toml dev/bench/gates/*.toml) files-rest trees peers streams unoptimised capi; do
+for name in $(basename -s .toml dev/bench/gates/*.toml) files-rest trees wasm capi; do
     [[ $# -gt 0 ]] || names+=("$name")
     for word in "$@"; do
         if [[ $name == *"$word"* ]]; then names+=("$name") && break; fi
     done
 done
 if [[ ${#names[@]} == 0 ]]; then
-    echo "nothing is called so; there are: $(basename -s .toml dev/bench/gates/*.toml | xargs) files-rest trees peers streams unoptimised capi" >&2
+    echo "nothing is called so; there are: $(basename -s .toml dev/bench/gates/*.toml | xargs) files-rest trees wasm capi" >&2
     exit 2
 fi
 
@@ -95,7 +92,7 @@ for name in "${names[@]}"; do
     {
         case $name in
         files | files-rest | trees) programs ;;
-        esac && cargo build -q --release --locked -p treewide-bench --features "$(features "$name")"
+        esac && cargo build -q --profile "$(profile "$name")" --locked -p treewide-bench --features "$(features "$name")"
     } 2>"$log" || { tail -n 20 "$log" && codes+=(2) && continue; }
     started=$SECONDS
     run "$name" 2>"$log"

@@ -24,7 +24,7 @@ PLACES = [
     ("bindings/c/include/treewide.h", r'^#define TREEWIDE_VERSION "', r'"'),
     ("bindings/js/package.json", r'^  "version": "', r'"'),
     ("bindings/js/package-lock.json", r'^ +"name": "treewide",\n +"version": "', r'"'),
-    ("**/Cargo.lock", r'^name = "(?:(?:lib)?treewide(?!-fuzz|-peers)[^"]*|libblake3)"\nversion = "', r'"\n(?!source)'),
+    ("**/Cargo.lock", r'^name = "(?:(?:lib)?treewide(?!-fuzz)[^"]*|libblake3)"\nversion = "', r'"\n(?!source)'),
 ]
 
 # The shim has the version of the crate whose name it has.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::size;
-use crate::work::{Cache, Feed, Fill, Mode, Place};
+use crate::work::{Feed, Fill, Mode, Place};
 
 const ENVIRONMENT: &str = "\
 Sizes are bytes, or in units that are powers of 1024: 64KiB, 1MiB, 2GiB, 1TiB.
@@ -29,14 +29,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Compares engines over many sizes.
     Compare(Compare),
-    /// Compares every kernel that this CPU can run with the one that treewide chooses.
-    Kernels(Kernels),
     /// Compares batches of many inputs with a loop, and measures Merkle trees.
     Batch(Batch),
-    /// Compares all threads with one thread at every size, and numbers of threads.
-    Threads(Threads),
-    /// Measures files: every strategy in its own process, and programs against each other.
-    Files(Files),
     /// Measures devices by where the bytes are when the clock starts; needs a build with `--features gpu`.
     ///
     /// Exit code 1: no device can be used; the devices that were found are listed.
@@ -55,9 +49,6 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Checks reports: fields, provenance, digests, and every statistic against its samples.
     Validate(Validate),
-    /// Hashes a file and prints the time.
-    #[command(name = crate::engine::file::CHILD, hide = true)]
-    HashFile(HashFile),
     /// Keeps a CPU busy until standard input ends.
     #[command(name = crate::busy::SPIN, hide = true)]
     Spin,
@@ -144,14 +135,6 @@ fn threads(text: &str) -> Result<usize, String> {
 }
 
 #[derive(Args)]
-pub(crate) struct Kernels {
-    #[command(flatten)]
-    pub(crate) sizes: Sizes,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args)]
 pub(crate) struct Batch {
     /// Engines; the others' times are divided by the first one's.
     #[arg(default_values = ["treewide", "blake3"])]
@@ -159,54 +142,6 @@ pub(crate) struct Batch {
     /// Threads of every engine that does not say otherwise.
     #[arg(long, default_value_t = 1, value_parser = threads)]
     pub(crate) threads: usize,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args)]
-pub(crate) struct Threads {
-    /// Threads [default: the number of CPUs of this machine].
-    #[arg(long, value_parser = threads)]
-    pub(crate) threads: Option<usize>,
-    #[command(flatten)]
-    pub(crate) sizes: Sizes,
-    /// Keep every CPU busy with other processes during the measurement.
-    #[arg(long)]
-    pub(crate) busy: bool,
-    /// Rest for three milliseconds before each call, so that all other threads are asleep.
-    #[arg(long)]
-    pub(crate) rest: bool,
-    /// Before each sample, make the same calls for a millisecond that is not timed, so that pools are awake.
-    #[arg(long, conflicts_with = "rest")]
-    pub(crate) awake: bool,
-    /// Right before each call, keep two threads of the pool busy with other work.
-    #[arg(long, conflicts_with_all = ["rest", "awake"])]
-    pub(crate) after_work: bool,
-    /// The engine to compare treewide's threads with.
-    #[arg(long, default_value = "blake3")]
-    pub(crate) against: String,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args)]
-pub(crate) struct Files {
-    /// Sizes of the files; each file is created, and removed at the end.
-    #[command(flatten)]
-    pub(crate) sizes: Sizes,
-    /// Folder for the files; its file system is measured.
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) dir: PathBuf,
-    /// Whether the files are in the page cache. Cold files are removed from it before each run.
-    #[arg(long, value_enum, default_value = "warm")]
-    pub(crate) cache: Cache,
-    /// Threads of every strategy and program.
-    #[arg(long, value_parser = threads)]
-    pub(crate) threads: Option<usize>,
-    /// Programs to compare from start to end: treewide-cli, b3sum, b3sum:no-mmap. They are found in PATH, or by
-    /// the environment variables TREEWIDE and B3SUM.
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) programs: Vec<String>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -260,13 +195,6 @@ pub(crate) struct Gpu {
     pub(crate) class: Vec<Place>,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-#[derive(Args)]
-pub(crate) struct HashFile {
-    pub(crate) strategy: String,
-    pub(crate) threads: usize,
-    pub(crate) path: PathBuf,
 }
 
 /// What is tuned.

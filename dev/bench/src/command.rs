@@ -16,23 +16,17 @@ use crate::table;
 
 mod batch;
 mod compare;
-mod files;
 mod gate;
 #[cfg(feature = "gpu")]
 mod gpu;
-mod kernels;
 mod report;
-mod threads;
 mod tune;
 mod validate;
 
 pub(crate) fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Compare(args) => compare::run(&args),
-        Command::Kernels(args) => kernels::run(&args),
         Command::Batch(args) => batch::run(&args),
-        Command::Threads(args) => threads::run(&args),
-        Command::Files(args) => files::run(&args),
         #[cfg(feature = "gpu")]
         Command::Gpu(args) => gpu::run(&args),
         #[cfg(not(feature = "gpu"))]
@@ -41,7 +35,6 @@ pub(crate) fn run(command: Command) -> Result<ExitCode> {
         Command::Gate(args) => gate::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Validate(args) => validate::run(&args),
-        Command::HashFile(args) => files::child(&args),
         Command::Spin => {
             busy::spin();
             Ok(ExitCode::SUCCESS)

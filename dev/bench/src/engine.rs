@@ -16,6 +16,7 @@ mod blake3;
 #[cfg(feature = "gpu")]
 pub(crate) mod device;
 pub(crate) mod file;
+mod operations;
 #[cfg(feature = "rscrypto")]
 mod rscrypto;
 mod treewide;
@@ -95,6 +96,12 @@ pub(crate) trait Outcome {
 impl<const N: usize> Outcome for [u8; N] {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self);
+    }
+}
+
+impl Outcome for u8 {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(*self);
     }
 }
 
@@ -252,7 +259,7 @@ macro_rules! shared_tasks {
             stream: &'static [u8],
             threads: bool,
         ) -> Option<Box<dyn $crate::engine::Task>> {
-            use $crate::work::{CONTEXT, Feed, KEY, Mode, PIECE, Work};
+            use $crate::work::{CONTEXT, Feed, KEY, Mode, Operation, PIECE, Work};
             match *work {
                 Work::Input { mode, feed, bytes, buffers, .. } => {
                     let inputs = $crate::engine::Inputs::new(stream, bytes, buffers);
@@ -293,6 +300,12 @@ macro_rules! shared_tasks {
                         reader.clone().fill(&mut output);
                         if give { output.clone() } else { vec![] }
                     })))
+                }
+                Work::Operation { operation: Operation::Rayon, bytes, .. } if threads => {
+                    operation(Operation::Rayon, &stream[..bytes as usize], 0)
+                }
+                Work::Operation { operation: it, bytes, piece } if !threads => {
+                    operation(it, &stream[..bytes as usize], piece as usize)
                 }
                 _ => None,
             }

@@ -29,11 +29,11 @@ use crate::machine;
 use crate::plan::Plan;
 use crate::random::Random;
 use crate::report::{
-    self, Bar, Family, Machine, Refused, Report, Row, SCHEMA, Settings, Side, Stats, Varies,
+    self, Bar, Family, Machine, Pool, Refused, Report, Row, SCHEMA, Settings, Side, Stats, Varies,
 };
 use crate::spec::{self, Spec};
 use crate::stats::{self, MIN_SAMPLES};
-use crate::work::{Cache, Place, Work};
+use crate::work::{Place, Work};
 
 /// The aim for the time of a sample, if one call takes less.
 const SAMPLE: Duration = Duration::from_micros(200);
@@ -50,8 +50,6 @@ pub(crate) struct Session {
     /// The kernel of treewide when none is forced.
     kernel: String,
     stream: &'static [u8],
-    /// The folder for files.
-    pub(crate) dir: Option<PathBuf>,
     pools: Vec<(usize, Arc<ThreadPool>)>,
     random: Random,
     rows: Vec<Row>,
@@ -101,7 +99,6 @@ impl Session {
             settings,
             kernel: treewide::kernel::detected().name().to_owned(),
             stream: &[],
-            dir: None,
             pools: vec![],
             rows: vec![],
             refused: vec![],
@@ -217,20 +214,19 @@ impl Session {
         let mut sides = vec![];
         for (spec, name) in plan.sides.iter().zip(names) {
             let mut side = self.contender(plan, spec, name)?;
-            if plan.rest {
-                side.task = Box::new(Rested(side.task));
-            } else if plan.awake {
-                side.task = Box::new(Awake(side.task));
-            } else if plan.after_work {
-                side.task = Box::new(AfterWork(side.task));
-            }
+            side.task = match plan.pool {
+                None => side.task,
+                Some(Pool::Rest) => Box::new(Rested(side.task)),
+                Some(Pool::Awake) => Box::new(Awake(side.task)),
+                Some(Pool::AfterWork) => Box::new(AfterWork(side.task)),
+            };
             sides.push(side);
         }
         let expected = expected(plan, self.stream)?;
         for side in &mut sides {
             side.before = side.outcome()?.to_string();
             check(plan, side, &side.before, &expected)?;
-            let is_single = plan.rest || plan.after_work;
+            let is_single = plan.pool.is_some_and(Pool::is_single);
             side.calibrate(if is_single { Duration::ZERO } else { SAMPLE })?;
         }
         // As many for all, as the first call of a sample finds caches that another side has left.
@@ -260,9 +256,7 @@ impl Session {
             varies: plan.varies,
             bytes: plan.work.bytes(),
             busy: plan.busy,
-            rest: plan.rest,
-            awake: plan.awake,
-            after_work: plan.after_work,
+            pool: plan.pool,
             digests: [(Family::Blake3, expected.clone())].into(),
             sides: vec![],
             ratios: vec![],
@@ -279,8 +273,8 @@ impl Session {
     }
 
     fn contender(&mut self, plan: &Plan, spec: &Spec, name: String) -> Result<Contender, Refusal> {
-        if let Work::File { bytes, cache } | Work::Program { bytes, cache } = plan.work {
-            return self.contender_for_file(plan, spec, name, bytes, cache);
+        if let Work::Program { bytes } = plan.work {
+            return self.program(spec, name, bytes);
         }
         // The device and the CPU use the same file, in this process.
         let path = match plan.work {
@@ -327,18 +321,10 @@ impl Session {
         Ok(Contender::new(engine.name.to_owned(), spec, name, variant, task))
     }
 
-    fn contender_for_file(
-        &mut self,
-        plan: &Plan,
-        spec: &Spec,
-        name: String,
-        bytes: u64,
-        cache: Cache,
-    ) -> Result<Contender, Refusal> {
+    fn program(&mut self, spec: &Spec, name: String, bytes: u64) -> Result<Contender, Refusal> {
         let path = self.file_of(bytes)?;
-        let program = matches!(plan.work, Work::Program { .. });
-        let (task, variant) = file::task(spec, program, cache, &path).map_err(Refusal::Reason)?;
-        Ok(Contender::new(spec.engine.clone(), spec, name, variant, task))
+        let (task, version) = file::task(spec, &path).map_err(Refusal::Reason)?;
+        Ok(Contender::new(spec.engine.clone(), spec, name, version, task))
     }
 
     /// The file of `bytes` bytes; only one exists at a time.
@@ -349,7 +335,7 @@ impl Session {
         }
         let file = match self.file.take() {
             Some(file) => file,
-            None => FileOnDisk::create(self.dir.as_deref(), content)?,
+            None => FileOnDisk::create(content)?,
         };
         Ok(self.file.insert(file).path().to_owned())
     }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::engine;
-use crate::report::{Caches, Machine, Varies};
+use crate::report::{Caches, Machine, Pool, Varies};
 use crate::size;
 use crate::spec::Spec;
 use crate::work::{Feed, Fill, Mode, Work, stride};
@@ -17,12 +17,7 @@ pub(crate) struct Plan {
     pub(crate) sides: Vec<Spec>,
     pub(crate) varies: Varies,
     pub(crate) busy: bool,
-    /// Three milliseconds of rest before each call.
-    pub(crate) rest: bool,
-    /// Untimed calls before each sample, which wake the pool.
-    pub(crate) awake: bool,
-    /// Other work of the pool right before each call, which is not timed.
-    pub(crate) after_work: bool,
+    pub(crate) pool: Option<Pool>,
 }
 
 impl Plan {
@@ -33,9 +28,7 @@ impl Plan {
             sides: sides.to_vec(),
             varies: Varies::Engine,
             busy: false,
-            rest: false,
-            awake: false,
-            after_work: false,
+            pool: None,
         }
     }
 
@@ -59,12 +52,10 @@ impl Plan {
         };
         let same_engine = same(|side| (Some(&side.engine), 0));
         match self.varies {
-            Varies::Engine | Varies::Kernel | Varies::Strategy
-                if !same(|side| (None, side.threads())) =>
-            {
+            Varies::Engine | Varies::Kernel if !same(|side| (None, side.threads())) => {
                 Some(format!("{}: sides on different numbers of threads", names()))
             }
-            Varies::Kernel | Varies::Threads | Varies::Strategy if !same_engine => {
+            Varies::Kernel | Varies::Threads if !same_engine => {
                 Some(format!("{}: different engines, where only one thing may differ", names()))
             }
             Varies::Threads if !same(|side| (side.kernel.as_deref(), 0)) => {

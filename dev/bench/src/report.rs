@@ -111,10 +111,36 @@ pub(crate) enum Varies {
     Kernel,
     /// The number of threads of one engine.
     Threads,
-    /// The strategy by which one engine reads a file.
-    Strategy,
     /// Nothing: one engine alone.
     Nothing,
+}
+
+/// What the threads of a pool do before a call, or a sample, is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pool {
+    /// Three milliseconds of rest: they sleep.
+    Rest,
+    /// A millisecond of the same calls: they are awake.
+    Awake,
+    /// Other work, which keeps two of them busy until then.
+    AfterWork,
+}
+
+impl Pool {
+    /// Whether each call is timed alone.
+    pub(crate) fn is_single(self) -> bool {
+        self != Self::Awake
+    }
+
+    /// What it adds to the caption of a table, and to the name of a row.
+    pub(crate) fn words(self) -> [&'static str; 2] {
+        match self {
+            Self::Rest => ["three milliseconds of rest before each call", "pool asleep"],
+            Self::Awake => ["calls in a row, pools awake", "pool awake"],
+            Self::AfterWork => ["right after other work of the pool", "after other work"],
+        }
+    }
 }
 
 /// The algorithm of a side.
@@ -137,15 +163,9 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
     /// Whether other processes kept every CPU busy.
     pub(crate) busy: bool,
-    /// Three milliseconds of rest before each call.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) rest: bool,
-    /// Untimed calls of the same side before each sample, which wake its pool.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) awake: bool,
-    /// Other work of the pool right before each call, which keeps two of its threads busy until then.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) after_work: bool,
+    /// In which state its pool of threads was before each call; none if nothing was done about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pool: Option<Pool>,
     /// The digest of the results of all calls, from an oracle; see `work.rs`.
     pub(crate) digests: BTreeMap<Family, String>,
     pub(crate) sides: Vec<Side>,

@@ -71,8 +71,7 @@ fn source(report: &Report) -> String {
 fn groups(rows: &[Row]) -> Vec<&[Row]> {
     rows.chunk_by(|a, b| {
         let names = |row: &Row| row.sides.iter().map(|side| side.name.clone()).collect::<Vec<_>>();
-        let pool = |row: &Row| (row.busy, row.rest, row.awake, row.after_work);
-        let how = |row: &Row| (row.class.clone(), row.varies, pool(row), names(row));
+        let how = |row: &Row| (row.class.clone(), row.varies, row.busy, row.pool, names(row));
         how(a) == how(b)
     })
     .collect()
@@ -89,12 +88,10 @@ fn caption(rows: &[Row]) -> String {
         "reuse" => "One update of a hasher that is used again",
         "streaming" => "Updates of 16 KiB of a new hasher",
         "xof" => "Extended output to a buffer",
+        "operation" => "Operations of a hasher or a digest",
         "batch" => "Batches: all digests of many inputs",
         "merkle" => "Merkle trees: all levels",
-        "file-warm" => "Files in the page cache, a process for each hashing",
-        "file-cold" => "Files that are not in the page cache, a process for each hashing",
         "program-warm" => "Programs from start to end, on a file in the page cache",
-        "program-cold" => "Programs from start to end, on a file that is not in the page cache",
         "resident" => "Bytes in a device's memory",
         "private" => "Bytes that the device has written itself",
         "device" => "Bytes in a device's memory, by the device's clock",
@@ -113,10 +110,8 @@ fn caption(rows: &[Row]) -> String {
         _ => format!(", {} threads each", threads[0]),
     };
     let busy = if first.busy { ", every CPU kept busy by other processes" } else { "" };
-    let rest = if first.rest { ", three milliseconds of rest before each call" } else { "" };
-    let awake = if first.awake { ", calls in a row, pools awake" } else { "" };
-    let after = if first.after_work { ", right after other work of the pool" } else { "" };
-    format!("{what}{threads}{busy}{rest}{awake}{after}")
+    let pool = first.pool.map_or(String::new(), |pool| format!(", {}", pool.words()[0]));
+    format!("{what}{threads}{busy}{pool}")
 }
 
 fn group(rows: &[Row]) -> String {

@@ -171,7 +171,7 @@ impl Faults {
             Varies::Engine => {
                 self.check(threads, || "sides on different numbers of threads".into());
             }
-            Varies::Kernel | Varies::Strategy => {
+            Varies::Kernel => {
                 self.check(threads && engine, || "sides differ in more than one thing".into());
             }
             Varies::Threads => self.check(engine, || "sides differ in more than threads".into()),

@@ -34,14 +34,14 @@ pub(crate) enum Work {
     },
     /// Extended output of a short input.
     Output { bytes: u64 },
+    /// What a hasher or a digest does with one input, in pieces of `piece` bytes where it comes in pieces.
+    Operation { operation: Operation, bytes: u64, piece: u64 },
     /// A batch, with all its digests.
     Batch { shape: Shape },
     /// All levels of a tree over digests.
     Merkle { leaves: u64 },
-    /// A file, hashed by the library in its own process.
-    File { bytes: u64, cache: Cache },
     /// A file, hashed by a program, from its start to its end.
-    Program { bytes: u64, cache: Cache },
+    Program { bytes: u64 },
     /// By a device, and where the bytes are the host's, by the CPU too.
     Device { bytes: u64, place: Place },
     /// By another program, which printed its samples; not in reports.
@@ -67,6 +67,41 @@ pub(crate) enum Feed {
     Reuse,
     /// By `update`s of 16 KiB of a new hasher.
     Streaming,
+}
+
+/// What a hasher or a digest does, in this process and on bytes that are in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Operation {
+    /// A new hasher, and an `update` for each piece.
+    Update,
+    /// The same by a hasher that gathers nothing.
+    Unbuffered,
+    /// Two `update`s for each piece: its first 512 bytes, and the rest.
+    Records,
+    /// A digest after each piece.
+    Digests,
+    /// A clone of a hasher that has 100,000 bytes by pieces, and one `update`.
+    Clone,
+    /// Extended output of 32 bytes, a `fill` for each piece.
+    Read,
+    Reader,
+    /// An `update`, its digest, `reset`, and the same again.
+    Twice,
+    Rayon,
+    Mmap,
+    /// Of a digest for each 32 bytes.
+    ToHex,
+    Display,
+    FromHex,
+    Equal,
+}
+
+impl Operation {
+    /// Whether the pieces are of another input.
+    pub(crate) fn is_fed(self) -> bool {
+        self == Self::Clone
+    }
 }
 
 /// Where the bytes are when the clock starts: the timing classes of devices.
@@ -131,22 +166,6 @@ pub(crate) enum Fill {
     L2,
     L3,
     Memory,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Cache {
-    Warm,
-    Cold,
-}
-
-impl fmt::Display for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Warm => "warm",
-            Self::Cold => "cold",
-        })
-    }
 }
 
 /// Lengths of the blobs of a batch.
@@ -225,12 +244,10 @@ impl Work {
             Self::Input { feed: Feed::Reuse, .. } => "reuse",
             Self::Input { feed: Feed::Streaming, .. } => "streaming",
             Self::Output { .. } => "xof",
+            Self::Operation { .. } => "operation",
             Self::Batch { .. } => "batch",
             Self::Merkle { .. } => "merkle",
-            Self::File { cache: Cache::Warm, .. } => "file-warm",
-            Self::File { cache: Cache::Cold, .. } => "file-cold",
-            Self::Program { cache: Cache::Warm, .. } => "program-warm",
-            Self::Program { cache: Cache::Cold, .. } => "program-cold",
+            Self::Program { .. } => "program-warm",
             Self::Device { place, .. } => place.class(),
             Self::Sampled { .. } => "sampled",
         }
@@ -241,8 +258,8 @@ impl Work {
         match self {
             Self::Input { bytes, .. }
             | Self::Output { bytes }
-            | Self::File { bytes, .. }
-            | Self::Program { bytes, .. }
+            | Self::Operation { bytes, .. }
+            | Self::Program { bytes }
             | Self::Device { bytes, .. }
             | Self::Sampled { bytes } => *bytes,
             Self::Batch { shape } => {
@@ -263,8 +280,8 @@ impl Work {
             Self::Batch { shape } => shape.count().checked_mul(64),
             Self::Merkle { leaves } => leaves.checked_mul(96),
             Self::Output { bytes }
-            | Self::File { bytes, .. }
-            | Self::Program { bytes, .. }
+            | Self::Operation { bytes, .. }
+            | Self::Program { bytes }
             | Self::Device { bytes, .. }
             | Self::Sampled { bytes } => Some(*bytes),
         };
@@ -304,10 +321,13 @@ impl fmt::Display for Work {
                 write!(f, "{mode} {}{feed}", size::show(*bytes))
             }
             Self::Output { bytes } => write!(f, "xof {}", size::show(*bytes)),
+            Self::Operation { operation, bytes, piece } => {
+                write!(f, "{operation:?} {}", size::show(*bytes))?;
+                if *piece > 0 { write!(f, " by {piece}") } else { Ok(()) }
+            }
             Self::Batch { shape } => write!(f, "batch {shape}"),
             Self::Merkle { leaves } => write!(f, "merkle {leaves} leaves"),
-            Self::File { bytes, cache } => write!(f, "file {} {cache}", size::show(*bytes)),
-            Self::Program { bytes, cache } => write!(f, "program {} {cache}", size::show(*bytes)),
+            Self::Program { bytes } => write!(f, "program {}", size::show(*bytes)),
             Self::Device { bytes, .. } | Self::Sampled { bytes } => {
                 write!(f, "{} {}", self.class(), size::show(*bytes))
             }

@@ -28,17 +28,14 @@ fn every_command_measures_and_its_report_is_valid() {
                 [[bars]]\nwhat = \"merkle\"\nsizes = [\"8\"]\nengine = \"treewide\"\n\
                 against = \"blake3\"\nat_least = 0.001\n\
                 [[bars]]\nwhat = \"xof\"\nsizes = [\"100\"]\nengine = \"treewide\"\n\
-                against = \"blake3\"\nat_least = 0.001\n";
+                against = \"blake3\"\nat_least = 0.001\n\
+                [[bars]]\nwhat = \"hash\"\nsizes = [\"64KiB\"]\nengine = \"treewide@2\"\n\
+                against = \"treewide\"\nat_least = 0.001\nbusy = true\npool = \"rest\"\n";
     std::fs::write(dir.path().join("gate.toml"), bars).unwrap();
     let commands: &[&[&str]] = &[
         &["compare", "--sizes", "0,1KiB", "--mode", "keyed"],
         &["compare", "--sizes", "100", "--mode", "derive", "--class", "streaming", "--fill", "hot"],
         &["compare", "blake3", "blake3", "--sizes", "1..3/1", "--class", "reuse"],
-        &["kernels", "--sizes", "64"],
-        &["files", "--sizes", "70000"],
-        &["threads", "--threads", "2", "--sizes", "64KiB", "--rest"],
-        &["threads", "--threads", "2", "--sizes", "64KiB", "--awake"],
-        &["threads", "--threads", "2", "--sizes", "64KiB", "--busy"],
         &["gate", "gate.toml"],
     ];
     for command in commands {
@@ -72,9 +69,6 @@ fn unknown_names_are_errors() {
         (&["compare", "--sizes", "999999GiB"], "of memory of this machine"),
         (&["compare", "--sizes", "1GiB", "--fill", "l1"], "fill more than L1"),
         (&["compare", "treewide:mmx", "blake3", "--sizes", "64"], "no such kernel"),
-        (&["threads", "--against", "md5"], "there is no engine 'md5'"),
-        (&["files", "--programs", "b3sum"], "compares at least two"),
-        (&["files", "--programs", "md5sum,b3sum"], "md5sum is not a program"),
         (&["gpu", "--class", "quick"], "invalid value 'quick'"),
         (&["tune", "--only", "turbo"], "invalid value 'turbo'"),
         (&["report", "--into", "none"], "cannot read none"),
@@ -125,10 +119,20 @@ fn reports_are_written_though_standard_output_is_full() {
 #[test]
 fn interrupted_runs_leave_no_files() {
     let dir = tempfile::tempdir().unwrap();
+    let bar = "title = \"T\"\n[[bars]]\nwhat = \"program\"\nsizes = [\"70000\"]\n\
+               engine = \"treewide-cli\"\nagainst = \"b3sum\"\nat_least = 1.0\n";
+    std::fs::write(dir.path().join("gate.toml"), bar).unwrap();
+    // A program that takes as long as the bench runs.
+    let program = dir.path().join("program");
+    let waits = "#!/bin/sh\nwhile kill -0 $PPID 2>/dev/null; do sleep 0.1; done\n";
+    std::fs::write(&program, waits).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).unwrap();
     let left = || std::fs::read_dir(dir.path()).unwrap().count();
     let mut child = Command::new(env!("CARGO_BIN_EXE_treewide-bench"))
         .current_dir(dir.path())
-        .args(["files", "--sizes", "70000", "--budget", "600000", "--json", "report.json"])
+        .args(["gate", "gate.toml", "--budget", "600000", "--json", "report.json"])
+        .env("TREEWIDE", &program)
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
@@ -145,7 +149,7 @@ fn interrupted_runs_leave_no_files() {
     assert!(kill.unwrap().success());
     let status = child.wait().unwrap();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(2), "{status}");
-    assert_eq!(left(), 0);
+    assert_eq!(left(), 2, "more than the gate and the program");
 }
 
 /// The twin of the kernels is always there; devices may be.
@@ -287,16 +291,15 @@ fn gates_tell_met_short_and_wrong() {
     assert!(said(&met).contains("T: 1 met, 0 short, 0 inconclusive"));
     let report = std::fs::read_to_string(dir.path().join("gate.json")).unwrap();
     assert!(report.contains("\"verdict\":\"met\""));
-    let awake = gate("0.0001", "awake = true");
+    let awake = gate("0.0001", "pool = \"awake\"");
     assert_eq!(awake.status.code(), Some(0), "{}", said(&awake));
     let report = std::fs::read_to_string(dir.path().join("gate.json")).unwrap();
-    assert!(report.contains("pool awake") && report.contains("\"awake\":true"));
+    assert!(report.contains("pool awake") && report.contains("\"pool\":\"awake\""));
     let short = gate("10000.0", "");
     assert_eq!(short.status.code(), Some(1), "{}", said(&short));
     assert!(said(&short).contains("SHORT"));
     for (at_least, rest, expected) in [
         ("1.0", "atleast = 2", "unknown field"),
-        ("1.0", "rest = true\nawake = true", "choose one of them"),
         ("-1.0", "", "not a ratio"),
         (
             "1.0",

@@ -10,11 +10,11 @@ use serde::Deserialize;
 use crate::cli;
 use crate::engine;
 use crate::plan::{Plan, inputs};
-use crate::report::{Bar, Caches, Row, Varies, Verdict};
+use crate::report::{Bar, Caches, Pool, Row, Varies, Verdict};
 use crate::size;
 use crate::spec::Spec;
 use crate::table;
-use crate::work::{Cache, Feed, Fill, Mode, Shape, Work};
+use crate::work::{Feed, Fill, Mode, Operation, Shape, Work};
 
 /// Inconclusive rows are measured again, this many times as long.
 const LONGER: u32 = 8;
@@ -44,6 +44,12 @@ struct Ask {
     /// Of batches of equal blobs, of each of the sizes.
     #[serde(default)]
     counts: Vec<u64>,
+    /// Of operations.
+    #[serde(default)]
+    operation: Option<Operation>,
+    /// Bytes of each piece of an operation.
+    #[serde(default)]
+    pieces: Vec<String>,
     /// The cache that the inputs fill; the default is the smallest that holds two.
     #[serde(default)]
     fill: Option<Fill>,
@@ -55,15 +61,9 @@ struct Ask {
     /// Other processes keep every CPU busy.
     #[serde(default)]
     busy: bool,
-    /// Three milliseconds of rest before each call: pools sleep.
+    /// The state of the pool before each call.
     #[serde(default)]
-    rest: bool,
-    /// Calls before each sample that are not timed: pools are awake.
-    #[serde(default)]
-    awake: bool,
-    /// Other work of the same pool right before each call.
-    #[serde(default)]
-    after_work: bool,
+    pool: Option<Pool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Deserialize)]
@@ -75,7 +75,7 @@ enum What {
     Xof,
     Batch,
     Merkle,
-    File,
+    Operation,
     Program,
 }
 
@@ -142,17 +142,13 @@ impl Ask {
             bail!("at_least is {}, which is not a ratio", self.at_least);
         }
         let sides = [self.engine.parse::<Spec>()?, self.against.parse::<Spec>()?];
-        if !matches!(self.what, What::File | What::Program) {
+        if self.what != What::Program {
             for side in &sides {
                 engine::find(&side.engine)?;
             }
         }
-        if u8::from(self.rest) + u8::from(self.awake) + u8::from(self.after_work) > 1 {
-            bail!("rest, awake and after_work are three states of a pool: choose one of them");
-        }
         let [ours, theirs] = &sides;
         let varies = match self.what {
-            What::File => Varies::Strategy,
             _ if ours.engine != theirs.engine => Varies::Engine,
             _ if ours.threads() != theirs.threads() => Varies::Threads,
             _ if ours.kernel != theirs.kernel => Varies::Kernel,
@@ -168,25 +164,11 @@ impl Ask {
             if self.busy {
                 id += ", busy";
             }
-            if self.rest {
-                id += ", pool asleep";
+            if let Some(pool) = self.pool {
+                id += &format!(", {}", pool.words()[1]);
             }
-            if self.awake {
-                id += ", pool awake";
-            }
-            if self.after_work {
-                id += ", after other work";
-            }
-            Plan {
-                id,
-                work,
-                sides: sides.to_vec(),
-                varies,
-                busy: self.busy,
-                rest: self.rest,
-                awake: self.awake,
-                after_work: self.after_work,
-            }
+            let (busy, pool) = (self.busy, self.pool);
+            Plan { id, work, sides: sides.to_vec(), varies, busy, pool }
         });
         Ok(plans.collect())
     }
@@ -215,6 +197,19 @@ impl Ask {
             };
             return Ok(self.counts.iter().flat_map(equal).collect());
         }
+        if (self.what == What::Operation) != self.operation.is_some() {
+            bail!("an operation needs a name, and nothing else has one");
+        }
+        if let Some(operation) = self.operation {
+            let pieces = self.pieces.iter().map(|text| size::parse_list(text));
+            let pieces = pieces.collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::msg)?;
+            let pieces = if pieces.is_empty() { vec![0] } else { pieces.concat() };
+            let work = |bytes| {
+                let fits = pieces.iter().filter(move |it| **it <= bytes || operation.is_fed());
+                fits.map(move |&piece| Work::Operation { operation, bytes, piece })
+            };
+            return Ok(sizes.into_iter().flat_map(work).collect());
+        }
         let input = |mode, bytes| inputs(mode, Feed::OneShot, bytes, self.fill, caches);
         let work = |bytes: u64| match self.what {
             What::Hash => input(Mode::Hash, bytes),
@@ -222,8 +217,7 @@ impl Ask {
             What::Derive => input(Mode::Derive, bytes),
             What::Xof => Work::Output { bytes },
             What::Merkle => Work::Merkle { leaves: bytes },
-            What::File => Work::File { bytes, cache: Cache::Warm },
-            What::Program | What::Batch => Work::Program { bytes, cache: Cache::Warm },
+            What::Program | What::Batch | What::Operation => Work::Program { bytes },
         };
         Ok(sizes.into_iter().map(work).collect())
     }
@@ -258,6 +252,8 @@ mod tests {
             (&bar("what = \"nothing\""), '"'),
             (&bar("fill = \"nothing\""), '"'),
             (&bar("shape = { lengths = \"nothing\" }"), '"'),
+            (&bar("operation = \"nothing\""), '"'),
+            (&bar("pool = \"nothing\""), '"'),
         ] {
             for name in names(wrong) {
                 let shown = format!("{quote}{name}{quote}");

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use super::{batch, threads, write};
+use super::{batch, write};
 use crate::cli;
 use crate::measure::Session;
 use crate::plan::{Plan, inputs, table_sizes};
-use crate::report::{Bar, Report, Settings};
+use crate::report::{Bar, Report, Settings, Varies};
 use crate::samples::{self, Samples};
 use crate::spec::Spec;
 use crate::table;
@@ -150,9 +150,15 @@ fn short() -> Result<Report> {
     plans.extend(batch::plans(&sides));
     let cpus = session.machine.cpus as usize;
     if cpus > 1 {
-        let sizes =
-            threads::sizes().into_iter().filter(|bytes| (1 << 10..=64 << 20).contains(bytes));
-        plans.extend(sizes.map(|bytes| threads::never_lose(bytes, cpus, &caches)));
+        // Powers of two, and three times powers of two.
+        let sizes = (10..=26).flat_map(|n| [1 << n, 3 << n]).filter(|bytes| *bytes <= 64 << 20);
+        plans.extend(sizes.map(|bytes| {
+            let side = |threads| Spec { threads: Some(threads), ..sides[0].clone() };
+            let work = inputs(Mode::Hash, Feed::OneShot, bytes, None, &caches);
+            let plan = Plan::new(work, &[side(cpus), side(1)]);
+            let id = format!("{}, {cpus} threads against 1", plan.id);
+            Plan { id, varies: Varies::Threads, ..plan }
+        }));
     }
     session.run(&plans)?;
     Ok(session.finish())

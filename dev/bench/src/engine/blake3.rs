@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use rayon::prelude::*;
 
+use super::operations::operations;
 use super::{Engine, Task, blobs, leaves, repeated, shared_tasks};
 use crate::work::{WRITTEN, Work};
 
@@ -30,6 +31,7 @@ fn force(name: &str) -> Result<()> {
     Ok(())
 }
 
+operations!(blake3, unbuffered: |hasher| hasher);
 shared_tasks!(blake3, parallel: |input| blake3::Hasher::new().update_rayon(input).finalize());
 
 fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
@@ -58,7 +60,7 @@ fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Tas
             repeated(move || blake3::hash(&written))
         }
         // As the oracle: what a file or a device holds is the beginning of the stream.
-        Work::File { bytes, .. } | Work::Program { bytes, .. } | Work::Device { bytes, .. } => {
+        Work::Program { bytes } | Work::Device { bytes, .. } => {
             let content = &stream[..*bytes as usize];
             repeated(move || blake3::hash(content))
         }

@@ -1,8 +1,5 @@
-//! Files. Every sample is its own process, so that no sample finds buffers, mappings or threads of another.
-//!
-//! A strategy of the library runs in this program, which prints how long the hashing took: the start and the end of the
-//! process are not timed. A program such as `b3sum` is timed from its start to its end. The two are never sides of one
-//! row.
+//! Files: programs that hash one, each sample from the start of a process to its end, and the library in this process next
+//! to a device.
 
 use std::ffi::OsStr;
 use std::hint::black_box;
@@ -13,15 +10,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use tempfile::NamedTempFile;
-use treewide::file::{Options, Strategy};
+use treewide::file::Options;
 
 use super::Task;
 use crate::interrupt;
 use crate::spec::Spec;
-use crate::work::Cache;
-
-/// The hidden command that hashes one file.
-pub(crate) const CHILD: &str = "hash-file";
 
 /// The rest between processes, so that the system finishes the last one: unmaps its pages, ends its threads.
 const COOL_DOWN: Duration = Duration::from_millis(20);
@@ -33,11 +26,9 @@ pub(crate) struct FileOnDisk {
 }
 
 impl FileOnDisk {
-    pub(crate) fn create(dir: Option<&Path>, content: &[u8]) -> Result<Self> {
-        let dir = dir.unwrap_or(Path::new("."));
-        let name =
-            || format!("cannot write a file of {} bytes in {}", content.len(), dir.display());
-        let mut file = NamedTempFile::with_prefix_in(".treewide-bench-", dir).with_context(name)?;
+    pub(crate) fn create(content: &[u8]) -> Result<Self> {
+        let name = || format!("cannot write a file of {} bytes in this folder", content.len());
+        let mut file = NamedTempFile::with_prefix_in(".treewide-bench-", ".").with_context(name)?;
         interrupt::remove(file.path());
         file.write_all(content).with_context(name)?;
         // Pages that are yet to be written cannot be dropped from the cache.
@@ -54,33 +45,20 @@ impl FileOnDisk {
     }
 }
 
-/// Programs that can be sides.
-pub(crate) const PROGRAMS: [&str; 2] = ["treewide-cli", "b3sum"];
-
 /// The task of a side and the version of its program, or why there is none.
-pub(crate) fn task(
-    spec: &Spec,
-    program: bool,
-    cache: Cache,
-    path: &Path,
-) -> Result<(Box<dyn Task>, String), String> {
+pub(crate) fn task(spec: &Spec, path: &Path) -> Result<(Box<dyn Task>, String), String> {
     let threads = spec.threads().to_string();
     let way = spec.kernel.as_deref();
     let mut command;
-    match (program, spec.engine.as_str()) {
-        (false, "treewide") => {
-            let own = std::env::current_exe().map_err(|error| error.to_string())?;
-            command = Command::new(own);
-            command.args([CHILD, way.unwrap_or("auto"), &threads]);
-        }
-        (true, "treewide-cli") => {
+    match spec.engine.as_str() {
+        "treewide-cli" => {
             command = Command::new(found("TREEWIDE", "treewide")?);
             command.args(["sum", "--num-threads", &threads]);
             if let Some(way) = way {
                 command.args(["--strategy", way]);
             }
         }
-        (true, "b3sum") => {
+        "b3sum" => {
             command = Command::new(found("B3SUM", "b3sum")?);
             command.args(["--num-threads", &threads]);
             match way {
@@ -89,22 +67,17 @@ pub(crate) fn task(
                 Some(way) => return Err(format!("b3sum has no way '{way}', only no-mmap")),
             }
         }
-        (true, name) => {
-            return Err(format!(
-                "{name} is not a program to compare; use {}",
-                PROGRAMS.join(" or ")
-            ));
+        name => {
+            let message = "is not a program to compare; use treewide-cli or b3sum";
+            return Err(format!("{name} {message}"));
         }
-        (false, name) => return Err(format!("{name} has no strategies for files")),
     }
-    let mut variant = way.unwrap_or_default().to_owned();
-    if program {
-        variant = [version(command.get_program())?, variant].join(" ").trim().to_owned();
-    }
+    let version = [version(command.get_program())?, way.unwrap_or_default().to_owned()];
     command.arg(path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut task = Process { command, program, cache, path: path.to_owned() };
+    let mut task = Process(command);
+    // The first run says whether it works.
     task.run().map_err(|error| format!("{error:#}"))?;
-    Ok((Box::new(task), variant))
+    Ok((Box::new(task), version.join(" ").trim().to_owned()))
 }
 
 /// The version that a program prints, so that a report says what it timed.
@@ -127,72 +100,35 @@ fn found(variable: &str, name: &str) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("there is no {name} in PATH; {variable} may name one"))
 }
 
-struct Process {
-    command: Command,
-    program: bool,
-    cache: Cache,
-    path: PathBuf,
-}
+struct Process(Command);
 
 impl Process {
-    /// Nanoseconds and the digest.
-    fn run(&mut self) -> Result<(u64, [u8; 32])> {
+    fn run(&mut self) -> Result<(Duration, [u8; 32])> {
         std::thread::sleep(COOL_DOWN);
-        if self.cache == Cache::Cold {
-            drop_from_cache(&self.path)?;
-        }
         let start = Instant::now();
-        let output = self.command.output();
-        let whole = start.elapsed().as_nanos() as u64;
-        let program = self.command.get_program().to_string_lossy().into_owned();
+        let output = self.0.output();
+        let time = start.elapsed();
+        let program = self.0.get_program().to_string_lossy().into_owned();
         let output = output.with_context(|| format!("cannot run {program}"))?;
-        let said = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr);
             bail!("{program}: {}", error.trim().lines().next().unwrap_or("failed"));
         }
-        let mut words = said.split_whitespace();
-        let digest = words.next().and_then(|word| blake3::Hash::from_hex(word).ok());
-        let digest = *digest.with_context(|| format!("{program} prints no digest"))?.as_bytes();
-        let ns =
-            if self.program { Some(whole) } else { words.next().and_then(|it| it.parse().ok()) };
-        Ok((ns.with_context(|| format!("{program} prints no time"))?, digest))
+        let said = String::from_utf8_lossy(&output.stdout);
+        let word = said.split_whitespace().next();
+        let digest = word.and_then(|word| blake3::Hash::from_hex(word).ok());
+        Ok((time, *digest.with_context(|| format!("{program} prints no digest"))?.as_bytes()))
     }
 }
 
 impl Task for Process {
     fn time(&mut self, calls: u64) -> Result<Duration> {
-        (0..calls).map(|_| Ok(Duration::from_nanos(self.run()?.0))).sum()
+        (0..calls).map(|_| Ok(self.run()?.0)).sum()
     }
 
     fn outcome(&mut self) -> Result<blake3::Hash> {
         Ok(blake3::hash(&self.run()?.1))
     }
-}
-
-#[cfg(target_os = "linux")]
-fn drop_from_cache(path: &Path) -> Result<()> {
-    let file = std::fs::File::open(path)?;
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
-        .context("cannot drop a file from the page cache")?;
-    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6]; // tmpfs, ramfs
-    let kind = rustix::fs::fstatfs(&file).map_or(0, |it| it.f_type as u64);
-    // A read that must not wait for a device gets nothing now; or the file system cannot tell.
-    let mut byte = [0];
-    let slices = &mut [std::io::IoSliceMut::new(&mut byte)];
-    let at_once = rustix::io::preadv2(&file, slices, 0, rustix::io::ReadWriteFlags::NOWAIT);
-    if at_once == Ok(1) || IN_MEMORY.contains(&kind) {
-        bail!(
-            "a file in {} is never cold: its file system has no device, or something else reads it",
-            path.parent().unwrap_or(path).display()
-        );
-    }
-    Ok(())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn drop_from_cache(_path: &Path) -> Result<()> {
-    bail!("cold files are known on Linux only: no way to drop one from the cache")
 }
 
 /// A file that this process hashes with the library's choices: the CPU side next to a device.
@@ -223,15 +159,4 @@ impl Task for InThisProcess {
     fn outcome(&mut self) -> Result<blake3::Hash> {
         Ok(blake3::hash(self.hash()?.as_bytes()))
     }
-}
-
-/// Hashes a file in a way, a strategy, and prints digest and nanoseconds.
-pub(crate) fn child(way: &str, threads: usize, path: &Path) -> Result<()> {
-    let strategy: Strategy = way.parse()?;
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
-    let start = Instant::now();
-    let hashed = Options::new().strategy(strategy).threads(threads).hash(path)?;
-    let hash = hashed.hash();
-    println!("{hash} {}", start.elapsed().as_nanos());
-    Ok(())
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 use treewide::{Batch, Hash, kernel, merkle};
 
+use super::operations::operations;
 use super::{Engine, Inputs, Outcome, Task, blobs, leaves, no_choice, repeated, shared_tasks};
 use crate::work::{Shape, Work};
 
@@ -55,6 +56,7 @@ pub(super) static MAP: Engine = Engine {
     force: no_choice,
 };
 
+operations!(treewide, unbuffered: treewide::Hasher::without_buffer);
 shared_tasks!(treewide, parallel: treewide::hash_parallel);
 
 fn task(work: &Work, stream: &'static [u8], threads: bool) -> Option<Box<dyn Task>> {
