@@ -1,7 +1,7 @@
 //! Rows and values that differ between two tensors: a second read, for tensors whose digests differ.
 
 use crate::error::Error;
-use crate::model::open;
+use crate::opening::open;
 use crate::ranges::{TILE, fill};
 use crate::tensor::Tensor;
 use std::fmt;

@@ -10,11 +10,10 @@ use crate::ranges;
 use crate::tensor::{Tensor, TensorDigest, Tensors};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use treewide::file;
 use treewide_files::name::shown;
 
 /// A model whose headers were read and checked, or the list of one.

@@ -9,7 +9,7 @@ use crate::keep::outboards::Outboards;
 use crate::run::join::{About, Back, Join};
 use crate::run::moves::{Moves, New, finding};
 use crate::run::read::Read;
-use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict};
+use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict, other_content};
 use crate::tree::scan::{Entry, There};
 use crate::tree::xattrs;
 use std::io::Seek;
@@ -323,23 +323,6 @@ const CUT_OFF: &str = "the link leads nowhere; mount the disk that it leads to, 
 /// Whether a link that is followed led to a file, and leads nowhere now: the disk of that file may be off.
 pub(crate) fn is_cut_off(was: &Record, is: Type) -> bool {
     was.kind() == Type::File && is == Type::Link
-}
-
-/// Judges other content, by the stamps that moved while mtime is as recorded, and by whether its size is.
-pub(crate) fn other_content(
-    was: &Facts,
-    is_as_long: bool,
-    moved: Option<Vec<&'static str>>,
-) -> Verdict {
-    // No program changes a size without moving ctime. What was in doubt before is so with any size.
-    let is_doubtful = |moved: &[&str]| {
-        is_as_long || !was.is_proven() || was.key.is_some() && !moved.contains(&"ctime")
-    };
-    match moved.filter(|it| is_doubtful(it)) {
-        Some(moved) if moved.is_empty() => Verdict::Rot { racy: was.key.is_none() },
-        Some(moved) => Verdict::Suspect { moved, from: None },
-        None => Verdict::Changed(Change::Content { untimed: false }),
-    }
 }
 
 /// What is to be recorded of something that is not a file.
