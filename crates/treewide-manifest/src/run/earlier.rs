@@ -176,28 +176,30 @@ impl Earlier {
         Ok(Found { has, had: all(self.had()?) })
     }
 
-    /// The newest record that was in doubt with this content, if none was accepted with it, and so has it later.
+    /// The records that were in doubt with the content of this file, if none was accepted with it, and so has it later.
     fn in_doubt(
         &mut self,
-        (path, stamp): (&Path, &Stamp),
+        (name, path, stamp): Looked<'_>,
         digest: &[u8; OUT_LEN],
-    ) -> Result<Option<Was>, Error> {
-        let doubts =
-            self.doubts(|it| it.found == Some(*digest) && is_like(it.seen.as_ref(), stamp))?;
+    ) -> Result<Vec<Was>, Error> {
+        let doubts = self.doubts(|it| it.found == Some(*digest))?;
         if doubts.all().next().is_none() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let begun = begin(digest);
         let same = |it: &Table| it.files.iter().copied().filter(|it| it.begun == begun).collect();
         let same = Found { has: same(self.has()?), had: same(self.had()?) };
-        let (doubts, mut same) = (self.read(doubts)?, self.read(same)?);
-        same.retain(|it| {
-            it.has(digest) && is_like(it.file.facts.as_ref().and_then(Facts::seen), stamp)
-        });
+        let (mut doubts, mut same) = (self.read(doubts)?, self.read(same)?);
+        // An empty file is a copy of nothing: it is the one that was in doubt, or none.
+        let may_be = |it: &Was| stamp.len > 0 || has_inode(&it.file, stamp);
+        let is_own = |it: &Was| it.name == name && it.until.is_none();
+        let is_old = |it: &Was| stamp.len > 0 || is_as_old(path, &it.file);
+        doubts.retain(|it| is_own(it) || may_be(it) && is_old(it));
+        same.retain(|it| it.has(digest) && may_be(it));
         let is_later = |it: &Was, was: &Was| it.name == was.name && it.at > was.at;
         let is_accepted = same.iter().any(|it| doubts.iter().any(|was| is_later(it, was)));
-        let is_it = |it: &Was| stamp.len > 0 || is_as_old(path, &it.file);
-        Ok(doubts.into_iter().find(is_it).filter(|_| !is_accepted))
+        doubts.retain(|_| !is_accepted);
+        Ok(doubts)
     }
 
     /// The newest record of the past of this name that fits, and until when the manifest had it. None of a file that has the times and
@@ -205,7 +207,7 @@ impl Earlier {
     pub(crate) fn back(
         &mut self,
         name: &[u8],
-        file: (&Path, &Stamp),
+        (path, stamp): (&Path, &Stamp),
         fits: impl Fn(&FileRecord, &Record) -> bool,
     ) -> Result<Option<(Record, String)>, Error> {
         let had: Vec<_> = self.had()?.find(By::Name, key(&letters(name))).collect();
@@ -217,9 +219,9 @@ impl Earlier {
                 && fits(it, &record)
             {
                 let digest = it.digest;
-                let times = self.doubts(|it| it.seen.is_some_and(|key| key.is_of(file.1)))?;
-                let is_doubt =
-                    times.all().next().is_some() || self.in_doubt(file, &digest)?.is_some();
+                let times = self.doubts(|it| it.seen.is_some_and(|key| key.is_of(stamp)))?;
+                let is_doubt = times.all().next().is_some()
+                    || !self.in_doubt((name, path, stamp), &digest)?.is_empty();
                 return Ok((!is_doubt).then_some((record, until)));
             }
         }
@@ -235,7 +237,8 @@ impl Earlier {
             }
         }
         // A copy of a file in doubt has any length.
-        Ok(self.doubts(|it| is_like(it.seen.as_ref(), stamp))?.all().next().is_some())
+        let is_it = |it: &Doubted| it.seen.is_some_and(|key| key.inode == Some(stamp.inode));
+        Ok(self.doubts(|it| stamp.len > 0 || is_it(it))?.all().next().is_some())
     }
 
     /// Judges a file that has other content than the record `was` of its name, by which alone the verdict is this one. Content that its
@@ -331,8 +334,10 @@ impl Earlier {
                 }
             }
         }
-        if let Some(it) = self.in_doubt((path, stamp), digest)? {
-            return doubt(&it, Vec::new());
+        let in_doubt = self.in_doubt((name, path, stamp), digest)?;
+        // Of copies, its own record judges it.
+        if let Some(it) = in_doubt.iter().find(|it| it.name == name).or(in_doubt.first()) {
+            return doubt(it, Vec::new());
         }
         let had = || by_name.iter().filter(|it| it.until.is_some());
         let same = had().find(|it| it.has(digest));
@@ -516,11 +521,6 @@ fn last_part(was: &Was, (name, _, stamp): Looked<'_>) -> Option<Vec<&'static str
     let is_as_long = was.file.facts.as_ref()?.bytes == stamp.len;
     let is_it = is_as_long && letters(name::base(&was.name)) == letters(name::base(name));
     moved(&was.file, stamp).filter(|_| is_it)
-}
-
-/// Whether a file with these times and numbers may be this one, or a copy of it. An empty file is a copy of nothing.
-fn is_like(seen: Option<&Key>, stamp: &Stamp) -> bool {
-    stamp.len > 0 || seen.is_some_and(|it| it.inode == Some(stamp.inode))
 }
 
 /// Whether the file still has the inode that is recorded.

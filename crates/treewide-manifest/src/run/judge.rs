@@ -1,17 +1,20 @@
 //! Judges each path that a manifest and a tree have in common, for [`crate::run::verify`] and [`crate::run::update`].
 
+use crate::error::Error;
 use crate::format::also::Also;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::Rules;
 use crate::format::xattrs::{Xattr, Xattrs, changes};
 use crate::keep::located::{Differs, Located};
 use crate::keep::outboards::Outboards;
+use crate::run::earlier::Earlier;
 use crate::run::join::{About, Back, Join};
 use crate::run::moves::{Moves, New, finding};
 use crate::run::read::Read;
 use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict, other_content};
 use crate::tree::scan::{Entry, There};
 use crate::tree::xattrs;
+use std::cell::RefCell;
 use std::io::Seek;
 use std::path::Path;
 use treewide::OUT_LEN;
@@ -191,24 +194,33 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The verdict on a file that was recorded and read.
-    pub(crate) fn file(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
+    /// The verdict on a file that was recorded and read, also by other records. `was` becomes the record that judges it.
+    pub(crate) fn file(
+        &self,
+        earlier: &RefCell<Earlier>,
+        (name, was, xattrs): (&[u8], &mut FileRecord, &[Xattr]),
+        (path, is): (&Path, &Read),
+    ) -> Result<(Verdict, Option<Then>), Error> {
+        let mut verdict = self.by_record(was, xattrs, is);
+        let Some(stamp) = &is.stamp else { return Ok((verdict, None)) };
+        let file = (path, stamp);
+        let mut earlier = earlier.borrow_mut();
+        let then = earlier.judge_other(name, (was, &mut verdict), file, &is.digest)?;
+        Ok((verdict, then))
+    }
+
+    /// The verdict by the record of its name alone.
+    fn by_record(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
         let Some(stamp) = &is.stamp else { return Verdict::Changing };
         if !treewide_files::digest::equal(&was.digest, &is.digest) {
-            let still = was.facts.as_ref().and_then(|it| it.doubt.as_ref()?.found);
             let timed = was.facts.as_ref().and_then(|it| Some((it, it.timed()?)));
             let verdict = timed.map(|(facts, seen)| {
                 other_content(facts, facts.bytes == is.bytes, seen.moved(stamp))
             });
             // Times of a damaged index may be damaged as well, and excuse nothing.
             let is_proven = |it: &Verdict| it.is_doubtful() || self.report.damage.is_none();
-            return match verdict.filter(is_proven) {
-                // No time excuses content that was in doubt.
-                Some(it) if !it.is_doubtful() && still == Some(is.digest) => {
-                    Verdict::Suspect { moved: Vec::new(), from: None }
-                }
-                verdict => verdict.unwrap_or(Verdict::Changed(Change::Content { untimed: true })),
-            };
+            let untimed = Verdict::Changed(Change::Content { untimed: true });
+            return verdict.filter(is_proven).unwrap_or(untimed);
         }
         let key = was.facts.as_ref().and_then(Facts::seen);
         match was.facts.as_ref().and_then(|facts| facts.mode) {

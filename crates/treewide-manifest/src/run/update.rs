@@ -510,17 +510,13 @@ impl<'a> Run<'a> {
         let mut new = Record::new(record.name, what);
         match record.what {
             What::File(mut was) => {
-                let verdict = judge.file(&was, &record.xattrs, &read);
+                let of_it = (&*new.name, &mut was, &*record.xattrs);
+                let (verdict, then) = judge.file(&self.earlier, of_it, (&task.path, &read))?;
                 let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }));
                 self.guard.found(&new.name, &was, !is_edited || verdict.is_doubtful());
+                let since = verdict.since(was.facts.as_ref());
                 let mut finding = about(&new.name, Type::File, verdict);
-                if let Some(stamp) = &read.stamp {
-                    let (verdict, file) = (&mut finding.verdict, (&*task.path, stamp));
-                    let mut earlier = self.earlier.borrow_mut();
-                    finding.then =
-                        earlier.judge_other(&new.name, (&mut was, verdict), file, &read.digest)?;
-                    finding.since = finding.verdict.since(was.facts.as_ref());
-                }
+                (finding.then, finding.since) = (then, since);
                 if read.facts.is_some() {
                     // A run before this one has read it.
                     finding.evidence = finding.evidence.map(|_| Evidence::Metadata);

@@ -91,32 +91,39 @@ impl Finding {
     }
 }
 
-/// How a verdict is known, from the strongest to the weakest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(usize)]
-pub enum Evidence {
-    /// What a file or a link holds was read in this run.
-    Read,
-    /// What the system says of it, such as size, times and inode.
-    Metadata,
-    /// What a store says of it, such as an ETag, a version or a checksum.
-    Attested,
-    /// What a manifest says of it.
-    Claimed,
+/// An enum, all of its values, and their words.
+macro_rules! words {
+    ($(#[$of:meta])* $name:ident { $($(#[$about:meta])* $value:ident = $word:literal,)* }) => {
+        $(#[$of])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(usize)]
+        pub enum $name {
+            $($(#[$about])* $value,)*
+        }
+
+        impl $name {
+            /// All, in this order.
+            pub const ALL: [Self; [$($word),*].len()] = [$(Self::$value),*];
+
+            /// The word for it, as in `--json`.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$value => $word,)* }
+            }
+        }
+    };
 }
 
-impl Evidence {
-    /// All, in this order.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Metadata, Self::Attested, Self::Claimed];
-
-    /// The word for it, as in `--json`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Metadata => "metadata",
-            Self::Attested => "attested",
-            Self::Claimed => "claimed",
-        }
+words! {
+    /// How a verdict is known, from the strongest to the weakest.
+    Evidence {
+        /// What a file or a link holds was read in this run.
+        Read = "read",
+        /// What the system says of it, such as size, times and inode.
+        Metadata = "metadata",
+        /// What a store says of it, such as an ETag, a version or a checksum.
+        Attested = "attested",
+        /// What a manifest says of it.
+        Claimed = "claimed",
     }
 }
 
@@ -210,83 +217,43 @@ fn named(changes: &[XattrChange]) -> String {
     parts.join(", ")
 }
 
-/// The kinds of verdicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(usize)]
-pub enum Class {
-    /// [`Verdict::Same`].
-    Same,
-    /// [`Verdict::Touched`].
-    Touched,
-    /// [`Verdict::Changed`].
-    Changed,
-    /// [`Verdict::Rot`].
-    Rot,
-    /// [`Verdict::Suspect`].
-    Suspect,
-    /// [`Verdict::Accepted`].
-    Accepted,
-    /// [`Verdict::ReplacedType`].
-    ReplacedType,
-    /// [`Verdict::Moved`].
-    Moved,
-    /// [`Verdict::Renamed`].
-    Renamed,
-    /// [`Verdict::Copied`].
-    Copied,
-    /// [`Verdict::Added`].
-    Added,
-    /// [`Verdict::Removed`].
-    Removed,
-    /// [`Verdict::Changing`].
-    Changing,
-    /// [`Verdict::Unreadable`].
-    Unreadable,
-    /// [`Verdict::NotCheckable`].
-    NotCheckable,
+words! {
+    /// The kinds of verdicts, in the order in which they are counted for people.
+    Class {
+        /// [`Verdict::Same`].
+        Same = "same",
+        /// [`Verdict::Touched`].
+        Touched = "touched",
+        /// [`Verdict::Changed`].
+        Changed = "changed",
+        /// [`Verdict::Rot`].
+        Rot = "rot",
+        /// [`Verdict::Suspect`].
+        Suspect = "suspect",
+        /// [`Verdict::Accepted`].
+        Accepted = "accepted",
+        /// [`Verdict::ReplacedType`].
+        ReplacedType = "replaced-type",
+        /// [`Verdict::Moved`].
+        Moved = "moved",
+        /// [`Verdict::Renamed`].
+        Renamed = "renamed",
+        /// [`Verdict::Copied`].
+        Copied = "copied",
+        /// [`Verdict::Added`].
+        Added = "added",
+        /// [`Verdict::Removed`].
+        Removed = "removed",
+        /// [`Verdict::Changing`].
+        Changing = "changing",
+        /// [`Verdict::Unreadable`].
+        Unreadable = "unreadable",
+        /// [`Verdict::NotCheckable`].
+        NotCheckable = "not-checkable",
+    }
 }
 
 impl Class {
-    /// All, in the order in which they are counted for people.
-    pub const ALL: [Self; 15] = [
-        Self::Same,
-        Self::Touched,
-        Self::Changed,
-        Self::Rot,
-        Self::Suspect,
-        Self::Accepted,
-        Self::ReplacedType,
-        Self::Moved,
-        Self::Renamed,
-        Self::Copied,
-        Self::Added,
-        Self::Removed,
-        Self::Changing,
-        Self::Unreadable,
-        Self::NotCheckable,
-    ];
-
-    /// The word for it, as in `--json`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Touched => "touched",
-            Self::Changed => "changed",
-            Self::Rot => "rot",
-            Self::Suspect => "suspect",
-            Self::Accepted => "accepted",
-            Self::ReplacedType => "replaced-type",
-            Self::Moved => "moved",
-            Self::Renamed => "renamed",
-            Self::Copied => "copied",
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::Changing => "changing",
-            Self::Unreadable => "unreadable",
-            Self::NotCheckable => "not-checkable",
-        }
-    }
-
     /// Whether the tree differs from the record.
     pub fn differs(self) -> bool {
         !matches!(self, Self::Same | Self::Touched) && !self.is_unknown()

@@ -186,12 +186,10 @@ impl Run<'_> {
                     let verdict = match (&mut record.what, &read) {
                         (_, Err(error)) => Judge::failure(error),
                         (What::File(was), Ok(read)) => {
-                            let mut verdict = judge.file(was, &record.xattrs, read);
-                            if let Some(stamp) = &read.stamp {
-                                let (is, file) = ((&mut *was, &mut verdict), (&*task.path, stamp));
-                                let mut earlier = self.earlier.borrow_mut();
-                                then = earlier.judge_other(&record.name, is, file, &read.digest)?;
-                            }
+                            let of_it = (&*record.name, &mut *was, &*record.xattrs);
+                            let verdict;
+                            (verdict, then) =
+                                judge.file(&self.earlier, of_it, (&task.path, read))?;
                             let place = (&*task.path, task.kind);
                             located =
                                 Judge::located(self.outboards, options, place, was, read, &verdict);
