@@ -356,8 +356,7 @@ impl Making {
         let output = self.output.clone();
         let work = move |options: &Options, _: &Cancel, each: &mut dyn FnMut(_)| {
             // No other program can write the manifest once this one has begun.
-            let from = self.old.as_deref();
-            let draft = Draft::begin_over(&self.output, self.index, self.accept_damage, from)?;
+            let draft = Draft::begin_over(&self.output, self.index, self.accept_damage)?;
             let draft = draft.with_journal(self.resume);
             let old = self.old.map(|old| Manifest::open(&old)).transpose()?;
             update.run(old.as_ref(), &self.directory.0, draft, Box::new(clock), options, each)

@@ -212,7 +212,7 @@ impl History {
     fn run(&self, update: &Update, is_killed: bool) -> Result<(Report, Vec<Finding>), ErrorKind> {
         let mut findings = Vec::new();
         let result = Manifest::open(&self.tree.list()).and_then(|old| {
-            let draft = Draft::begin_over(&self.tree.list(), true, true, None)?;
+            let draft = Draft::begin_over(&self.tree.list(), true, true)?;
             let (options, each) = (Options::new(), &mut |it| findings.push(it));
             update.run(Some(&old), &self.tree.root(), draft, Box::new(AllIsOld), &options, each)
         });

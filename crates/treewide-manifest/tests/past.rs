@@ -150,7 +150,7 @@ impl Life {
         if self.modes {
             update = update.rules(Rules { modes: true, ..Rules::default() });
         }
-        let draft = Draft::begin_over(&self.tree.list(), true, true, None).unwrap();
+        let draft = Draft::begin_over(&self.tree.list(), true, true).unwrap();
         let (old, options) = (self.tree.manifest(), Options::new());
         let (root, clock) = (self.tree.root(), Box::new(AllIsOld));
         let made = update.run(Some(&old), &root, draft, clock, &options, &mut |_| {}).unwrap();
@@ -242,7 +242,7 @@ impl Life {
             3 => {
                 put(&self.tree, &[end[0].clone(), start[1].clone(), end[2].clone()]);
                 fs::write(self.tree.folder().join(LEFT), end[1].as_ref().unwrap()).unwrap();
-                drop(Draft::begin_over(&self.tree.list(), true, true, None).unwrap());
+                drop(Draft::begin_over(&self.tree.list(), true, true).unwrap());
                 assert!(self.tree.manifest().has_index(), "{:#?}", self.steps);
                 self.recorded.extend(present(&self.tree));
                 self.note_state();
@@ -484,7 +484,7 @@ fn past_is_next_to_the_list_and_nothing_else_is() {
     let foreign = Tree::new(&[("a", "1")]);
     foreign.snapshot();
     fs::write(past_path(&foreign.list()), "notes").unwrap();
-    let draft = Draft::begin_over(&foreign.list(), true, false, None).unwrap();
+    let draft = Draft::begin_over(&foreign.list(), true, false).unwrap();
     let (old, clock, options) = (foreign.manifest(), Box::new(AllIsOld), Options::new());
     let made = Update::new().run(Some(&old), &foreign.root(), draft, clock, &options, &mut |_| {});
     assert!(made.unwrap_err().to_string().contains("X.b3.past: is not the past of a manifest"));

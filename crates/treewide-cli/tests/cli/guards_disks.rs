@@ -75,7 +75,7 @@ fn remove(folder: &Folder, count: usize) {
 #[test]
 fn runs_write_nothing_if_most_is_gone() {
     type Event = fn(&Folder);
-    let rows: [(&str, usize, Event, &[&str]); 15] = [
+    let rows: [(&str, usize, Event, &[&str]); 16] = [
         (
             "emptied",
             3,
@@ -152,6 +152,15 @@ fn runs_write_nothing_if_most_is_gone() {
             |it| {
                 remove(it, 1);
                 it.write("t/v2", "version 2");
+            },
+            &[],
+        ),
+        (
+            "a card that was formatted, with some of the names",
+            8,
+            |it| {
+                remove(it, 5);
+                (5..8).for_each(|at| it.write(file(at), "another photo"));
             },
             &[],
         ),

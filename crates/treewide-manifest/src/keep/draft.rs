@@ -86,20 +86,14 @@ impl Draft {
     /// As [`Replacement::begin`], if another program is also writing a manifest there, and if there is a file that is neither a list
     /// nor an index.
     pub fn begin(path: &Path, has_index: bool) -> Result<Self, Error> {
-        Self::begin_over(path, has_index, false, None)
+        Self::begin_over(path, has_index, false)
     }
 
-    /// Begins a draft although a file that is not an index, such as a damaged one, is in the place of the index. A new list is no more
-    /// readable than `old`, the list that it is made from.
+    /// Begins a draft although a file that is not an index, such as a damaged one, is in the place of the index.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
-    pub fn begin_over(
-        path: &Path,
-        has_index: bool,
-        accepts_damage: bool,
-        old: Option<&Path>,
-    ) -> Result<Self, Error> {
+    pub fn begin_over(path: &Path, has_index: bool, accepts_damage: bool) -> Result<Self, Error> {
         let index = index_path(path);
         let foreign = |path: &Path, cause: &str| {
             let cause = format!(
@@ -135,7 +129,7 @@ impl Draft {
         // Files next to a list are no more readable than the list.
         let there = fs::metadata(path).ok();
         let begin = |path: &Path, model| {
-            let begun = Replacement::begin_next_to(path, model, old);
+            let begun = Replacement::begin_next_to(path, model, None);
             // What was read is in the journal.
             begun.map(Replacement::spare).map_err(|error| Error::write(path, error))
         };
@@ -172,23 +166,12 @@ impl Draft {
         Self { keeps: Some((resumes, from)), ..self }
     }
 
-    /// Looks at the past of the manifest in its place, which is made from `old`. Sections of runs before `forget` are left out.
-    pub(crate) fn open_past(
-        &mut self,
-        old: Option<&Manifest>,
-        forget: Option<String>,
-    ) -> Result<(), Error> {
-        if self.index.is_some() {
-            let past = self.past.insert(Past::open(&self.path, old)?);
-            past.forget = forget;
-        }
-        Ok(())
-    }
-
-    /// Gets the past back, if it was taken.
-    pub(crate) fn take_past(&mut self, past: &mut Option<Past>) {
-        if self.index.is_some() && self.past.is_none() {
-            self.past = past.take();
+    /// Looks at the past of the manifest in its place, which is made from `old`. A list alone adds nothing to it.
+    pub(crate) fn open_past(&self, old: Option<&Manifest>) -> Result<Option<Past>, Error> {
+        match (&self.index, old) {
+            (Some(_), old) => Past::open(&self.path, old).map(Some),
+            (None, Some(old)) => Past::of(old),
+            (None, None) => Ok(None),
         }
     }
 
@@ -221,7 +204,7 @@ impl Draft {
         }
         own.add(&self.path);
         own.add(&index_path(&self.path));
-        if self.past.is_some() {
+        if self.index.is_some() {
             own.add(&past_path(&self.path));
         }
         for signature in signatures(&self.path) {
@@ -276,12 +259,13 @@ impl Draft {
     pub(crate) fn complete(
         &mut self,
         lines: &lines::Lines,
-        additions: Additions,
+        (past, additions): (Option<Past>, Additions),
         accepts_damage: bool,
     ) -> Result<Totals, Error> {
         self.write()?;
         let hash = self.hasher.finalize();
         let mut trailer = lines.trailer(&hash);
+        self.past = past.filter(|_| self.index.is_some());
         if let Some(past) = &mut self.past {
             let run = (&*self.began, &*trailer.facts);
             trailer.past = past.complete(run, additions, accepts_damage)?;

@@ -75,8 +75,10 @@ impl Judged {
 
 impl Earlier {
     pub(crate) fn new(manifest: Option<&Manifest>, past: Option<Past>) -> Self {
+        // A new manifest goes on with a past that is there, and everything is new.
+        let had = manifest.is_none().then(Table::default);
         let manifest = manifest.filter(|it| it.has_index()).cloned();
-        Self { manifest, past, ..Self::default() }
+        Self { manifest, past, had, ..Self::default() }
     }
 
     /// For a run that writes nothing, and does without a past that cannot be read. That of a manifest as it was is that of the one of now.

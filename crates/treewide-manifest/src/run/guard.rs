@@ -60,7 +60,7 @@ struct Counts {
     gone: u64,
     /// Files that have their content, or are in doubt.
     as_was: u64,
-    /// Whether there is a file that is not recorded.
+    /// Whether there is a file whose content is not recorded.
     has_new: bool,
     first_gone: Option<Vec<u8>>,
 }
@@ -147,7 +147,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// A file that is not recorded.
+    /// A file whose content is not recorded.
     pub(crate) fn new_file(&mut self, name: &[u8]) {
         self.count(name, |it| it.has_new = true);
     }

@@ -20,8 +20,7 @@ use crate::keep::draft::{Draft, Totals};
 use crate::keep::forget::Forget;
 use crate::keep::journal::Taken;
 use crate::keep::outboards::{Making, Outboards, Written};
-use crate::keep::past::{Additions, Past, past_path};
-use crate::keep::places::Places;
+use crate::keep::past::{Additions, past_path};
 use crate::run::against::{Against, Compared};
 use crate::run::earlier::{Earlier, Judged};
 use crate::run::guard::{Guard, Limit};
@@ -185,16 +184,12 @@ impl Update {
     ) -> Result<Made, Error> {
         let rules = self.rules_of(old, dir)?;
         let also = self.also_of(old)?;
-        if let Some(old) = old.filter(|old| old.list().path() != draft.path()) {
-            let places = Places::new().reads_manifest(old.list().path());
-            places.writes_manifest(draft.path()).check(Some((old, dir)))?;
-        }
         let mut draft = draft;
-        if old.is_none_or(|old| old.list().path() != draft.path()) {
+        if old.is_none() {
             draft.replaces_nothing()?;
         }
-        if old.is_some_and(Manifest::is_then) {
-            let cause = "what a manifest was is only read; update the manifest of now";
+        if old.is_some_and(|old| old.is_then() || old.list().path() != draft.path()) {
+            let cause = "a manifest is updated in its place, and what it was is only read";
             return Err(Error::usage(cause));
         }
         let guard = Guard::new(old, dir, self.most_removed);
@@ -203,9 +198,9 @@ impl Update {
         let options = options.clone().stamps(true).links_once(true).alone_from(least);
         let begin = |outboards| Making::begin(outboards, &options, dir, &rules);
         let making = self.outboards.as_ref().map(begin).transpose()?;
-        let in_place = old.filter(|old| old.list().path() == draft.path());
-        draft.open_past(in_place, self.forget.map(Forget::before))?;
-        let mut additions = Additions::new(in_place, draft.path());
+        let mut past = draft.open_past(old)?;
+        past.iter_mut().for_each(|it| it.forget = self.forget.map(Forget::before));
+        let mut additions = Additions::new(old, draft.path());
         let damage = match old.filter(|_| self.accepts_damage) {
             Some(old) => additions.take_damaged(old)?,
             None => None,
@@ -216,11 +211,6 @@ impl Update {
         let mut own = Own::default();
         draft.own(&mut own);
         let seen = Arc::clone(&own.seen);
-        // One past is read once, to judge and to be added to.
-        let past = match in_place {
-            Some(_) if draft.past.is_some() => draft.past.take(),
-            _ => old.and_then(|it| Past::of(it).ok().flatten()),
-        };
         let earlier = Rc::new(RefCell::new(Earlier::new(old, past)));
         let picked = match (old, self.scrub) {
             (Some(old), Some(budget)) => Picked::new(old, budget)?,
@@ -512,8 +502,10 @@ impl<'a> Run<'a> {
             What::File(mut was) => {
                 let of_it = (&*new.name, &mut was, &*record.xattrs);
                 let (verdict, then) = judge.file(&self.earlier, of_it, (&task.path, &read))?;
-                let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }));
-                self.guard.found(&new.name, &was, !is_edited || verdict.is_doubtful());
+                let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }))
+                    && !verdict.is_doubtful();
+                self.guard.found(&new.name, &was, !is_edited);
+                self.new_file(&new.name, if is_edited { read.bytes } else { 0 });
                 let since = verdict.since(was.facts.as_ref());
                 let mut finding = about(&new.name, Type::File, verdict);
                 (finding.then, finding.since) = (then, since);
@@ -560,7 +552,7 @@ impl<'a> Run<'a> {
         FileRecord { digest: read.digest, facts: Some(facts) }
     }
 
-    /// A file that is not recorded.
+    /// A file whose content is not recorded.
     fn new_file(&mut self, name: &[u8], bytes: u64) {
         if bytes > 0 {
             self.guard.new_file(name);

@@ -148,7 +148,7 @@ impl Tree {
     /// Why an update writes nothing. Both files of the manifest stay as they are.
     pub fn refused(&self, update: &Update) -> Loss {
         let files = || [self.list(), index_path(&self.list())].map(|it| fs::read(it).ok());
-        let (before, draft) = (files(), Draft::begin_over(&self.list(), true, true, None).unwrap());
+        let (before, draft) = (files(), Draft::begin_over(&self.list(), true, true).unwrap());
         let (options, old) = (Options::new(), self.manifest());
         let moments = Box::new(AllIsOld);
         let made =
@@ -162,8 +162,7 @@ impl Tree {
 
     pub fn update_with(&self, update: Update, moments: Box<dyn Moments>) -> Said {
         let mut said = Said::default();
-        let (old, draft) =
-            (self.manifest(), Draft::begin_over(&self.list(), true, true, None).unwrap());
+        let (old, draft) = (self.manifest(), Draft::begin_over(&self.list(), true, true).unwrap());
         let options = Options::new();
         let made =
             update.run(Some(&old), &self.root(), draft, moments, &options, &mut |it| said.add(it));

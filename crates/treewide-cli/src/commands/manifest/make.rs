@@ -211,8 +211,7 @@ impl WithArgs {
         name.into_iter().for_each(|it| sheet.set_name(it));
         let progress = Rc::clone(&sheet.progress);
         let outboards = self.outboards.as_ref().map(|it| Outboards::new(it).min(self.min));
-        let pair =
-            begin(path, outboards.as_ref(), accepts_damage, old)?.with_journal(!self.no_resume);
+        let pair = begin(path, outboards.as_ref(), accepts_damage)?.with_journal(!self.no_resume);
         let update = match accept {
             Some(accept) => accept.apply(update)?,
             None => update,
@@ -411,12 +410,11 @@ fn begin(
     path: &Path,
     outboards: Option<&Outboards>,
     accepts_damage: bool,
-    old: Option<&Path>,
 ) -> anyhow::Result<Draft> {
     // Without it, a signal leaves the temporary files behind; that is not a reason to do nothing at all.
     let _ = signals::watch();
     let mut unfinished = signals::unfinished();
-    let pair = Draft::begin_over(path, true, accepts_damage, old)?;
+    let pair = Draft::begin_over(path, true, accepts_damage)?;
     unfinished.extend(pair.temporaries());
     unfinished.extend(outboards.map(|it| it.temporary().to_owned()));
     Ok(pair)
