@@ -5,7 +5,8 @@
 //! # std::fs::create_dir_all(&dir).unwrap();
 //! # std::fs::write(dir.join("a"), "abc").unwrap();
 //! # let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-//! # std::fs::write(dir.join("SHA256SUMS"), format!("{digest}  {}\n", dir.join("a").display())).unwrap();
+//! # let name = dir.join("a").display().to_string().replace('\\', "/");
+//! # std::fs::write(dir.join("SHA256SUMS"), format!("{digest}  {name}\n")).unwrap();
 //! use treewide_digests::check::{Check, Event};
 //! use treewide_files::Options;
 //!

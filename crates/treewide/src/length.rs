@@ -131,12 +131,15 @@ fn first_end(file: &File, end: u64) -> u64 {
     low
 }
 
-/// Reads at a place of a file. On Windows, and where the system refuses to do that in one call, this moves the position.
+/// Reads at a place of a file, and leaves the position where it was.
 #[cfg(unix)]
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     use io::ErrorKind::{
         InvalidInput, NotSeekable, PermissionDenied, ReadOnlyFilesystem, Unsupported,
     };
+    use std::sync::{Mutex, PoisonError};
+    /// One thread at a time, as all share the position of the file.
+    static POSITION: Mutex<()> = Mutex::new(());
     match std::os::unix::fs::FileExt::read_at(file, buffer, at) {
         Err(error)
             if matches!(
@@ -144,33 +147,34 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usi
                 InvalidInput | NotSeekable | PermissionDenied | ReadOnlyFilesystem | Unsupported
             ) =>
         {
+            let _position = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
             seek_and_read(file, buffer, at)
         }
         result => result,
     }
 }
 
-/// One thread at a time, as all share the position of the file.
-#[cfg(unix)]
-fn seek_and_read(mut file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    use std::io::{Read, Seek, SeekFrom};
-    use std::sync::{Mutex, PoisonError};
-    static POSITION: Mutex<()> = Mutex::new(());
-    let _position = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
-    file.seek(SeekFrom::Start(at))?;
-    file.read(buffer)
-}
-
+/// Reads at a place of a file. The position stays, except where several threads read at once.
 #[cfg(windows)]
-pub(crate) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
+pub(crate) fn read_at(mut file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    use std::io::{Seek, SeekFrom};
+    let position = file.stream_position()?;
+    let read = std::os::windows::fs::FileExt::seek_read(file, buffer, at);
+    file.seek(SeekFrom::Start(position))?;
+    read
 }
 
 #[cfg(not(any(unix, windows)))]
-pub(crate) fn read_at(mut file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+pub(crate) use seek_and_read as read_at;
+
+#[cfg(not(windows))]
+pub(crate) fn seek_and_read(mut file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     use std::io::{Read, Seek, SeekFrom};
+    let position = file.stream_position()?;
     file.seek(SeekFrom::Start(at))?;
-    file.read(buffer)
+    let read = file.read(buffer);
+    file.seek(SeekFrom::Start(position))?;
+    read
 }
 
 /// Only Linux has file systems whose lengths are guesses and not 0.
@@ -253,7 +257,7 @@ mod linux {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Seek, SeekFrom, Write};
+    use std::io::Write;
     use std::path::PathBuf;
 
     /// A file of 100 bytes. Its metadata serve as those of a file that lies.
@@ -279,8 +283,7 @@ mod tests {
         assert!(check(99).starts_with("ended at 99 of 100 bytes"), "{}", check(99));
         assert!(check(0).starts_with("ended at 0 of 100 bytes"), "{}", check(0));
         assert!(check(101).starts_with("continues after its length of 100"), "{}", check(101));
-        // On Windows, reading at a place moves the position.
-        file.seek(SeekFrom::End(0)).expect("it can seek");
+        // Reading at a place has left the position at the end.
         file.write_all(&[1; 20]).expect("it can be written");
         let check = |end| message(check_end(&file, &opened, end));
         assert!([100, 110, 120].iter().all(|end| check(*end) == "120 bytes"), "it grew");

@@ -106,12 +106,15 @@ fn algorithm(word: &str) -> Option<Algorithm> {
     WORDS.iter().find(|(it, _)| *it == stem || *it == sum).map(|(_, algorithm)| *algorithm)
 }
 
-/// The name of a file in `folder`, if it is relative.
+/// The name of a file in `folder`, if it is relative. Names in lists have slashes, also on Windows.
 pub(crate) fn below(folder: &Path, name: &[u8]) -> Vec<u8> {
-    let folder = folder.as_os_str().as_encoded_bytes();
+    let mut folder = folder.as_os_str().as_encoded_bytes().to_vec();
+    if cfg!(windows) {
+        folder.iter_mut().filter(|it| **it == b'\\').for_each(|it| *it = b'/');
+    }
     match folder.is_empty() || name.starts_with(b"/") {
         true => name.into(),
-        false => [folder, b"/", name].concat(),
+        false => [&folder[..], b"/", name].concat(),
     }
 }
 

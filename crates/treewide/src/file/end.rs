@@ -36,8 +36,7 @@ pub fn promises_length(file: &File, opened: &Metadata) -> bool {
     length::is_promise(file, opened)
 }
 
-/// Reads at a place of a file, once. Where the system does not do that in one call, this moves the position; so it does on
-/// Windows.
+/// Reads at a place of a file, once. The position stays; on Windows only if no other thread reads the file through the same handle.
 ///
 /// # Errors
 /// Those of the system, [`Interrupted`](io::ErrorKind::Interrupted) among them.
