@@ -272,7 +272,8 @@ EOF
     export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine64 WINEDEBUG=-all WINEPATH=Z:$libraries WINEPREFIX=$target/wine
     run_tests --target "$triple" -p treewide --lib --test kernels
     run_tests --target "$triple" -p treewide --features file --lib file::windows
-    run_tests --target "$triple" -p treewide-files -p treewide-digests --lib
+    run_tests --target "$triple" -p treewide-files --lib
+    run_tests --target "$triple" -p treewide-digests
     run_tests --target "$triple" -p treewide-manifest --lib --test keys --test renamed_rot --test verdicts
 }
 

@@ -94,8 +94,7 @@ impl List {
     /// An entry.
     fn known(&mut self, parts: Parts) -> Result<Line<Expected>, Fault> {
         let Parts { tag, digits, name, size, other } = parts;
-        let subject =
-            || self.title.subject.as_ref().map(|it| it.as_os_str().as_encoded_bytes().into());
+        let subject = || self.title.subject.as_deref().map(title::name_of);
         let name: Vec<u8> = name.or_else(subject).unwrap_or_default();
         if name.is_empty() {
             return Err(without_digest(b"", "no file name"));

@@ -183,10 +183,8 @@ fn verified(
             }
             Item::Note(note) => return Err(format!("{note:?}")),
         };
-        let name = task.path.to_str().ok_or("name")?;
-        let name = name
-            .strip_prefix(folder.to_str().unwrap())
-            .map_or(name, |it| it.trim_start_matches('/'));
+        let name = task.path.strip_prefix(folder).unwrap_or(&task.path);
+        let name = name.to_str().ok_or("name")?;
         let name = name.strip_prefix("data/").unwrap_or(name);
         let at =
             FILES.iter().position(|(it, _)| *it == name).ok_or_else(|| format!("no {name}"))?;

@@ -106,12 +106,15 @@ fn algorithm(word: &str) -> Option<Algorithm> {
     WORDS.iter().find(|(it, _)| *it == stem || *it == sum).map(|(_, algorithm)| *algorithm)
 }
 
-/// The name of a file in `folder`, if it is relative. Names in lists have slashes, also on Windows.
+/// The name that a list has for a path: with slashes, also on Windows.
+pub(crate) fn name_of(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.iter().map(|it| if cfg!(windows) && *it == b'\\' { b'/' } else { *it }).collect()
+}
+
+/// The name of a file in `folder`, if it is relative.
 pub(crate) fn below(folder: &Path, name: &[u8]) -> Vec<u8> {
-    let mut folder = folder.as_os_str().as_encoded_bytes().to_vec();
-    if cfg!(windows) {
-        folder.iter_mut().filter(|it| **it == b'\\').for_each(|it| *it = b'/');
-    }
+    let folder = name_of(folder);
     match folder.is_empty() || name.starts_with(b"/") {
         true => name.into(),
         false => [&folder[..], b"/", name].concat(),
@@ -133,11 +136,7 @@ impl Bag {
     /// # Errors
     /// If it leads out of the bag.
     pub(crate) fn path(&self, name: &[u8]) -> Result<Vec<u8>, &'static str> {
-        let mut path = self.root.as_os_str().as_encoded_bytes().to_vec();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        let mut rest = name;
+        let (mut path, mut rest) = (below(&self.root, b""), name);
         while let Some((first, after)) = rest.split_first() {
             let escape = rest.get(..3).map(<[u8]>::to_ascii_uppercase);
             let (byte, len) = match escape.as_deref() {
