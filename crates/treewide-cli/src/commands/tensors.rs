@@ -18,6 +18,7 @@ use anyhow::bail;
 use clap::Args;
 use indicatif::HumanBytes;
 use std::collections::HashMap;
+use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use treewide::Hash;
@@ -151,7 +152,12 @@ impl TensorsArgs {
             };
             let counts = vec![("tensors", tensors)];
             let summary = Summary::new(&self.old, Outcome::Success, text, counts);
-            return sheet.end(&Summary { more: &more, ..summary });
+            let summary = Summary { more: &more, ..summary };
+            sheet.close(&summary)?;
+            if (stderr().is_terminal() || !unread.is_empty()) && !self.report.quiet() {
+                sheet.console.say(&summary.text);
+            }
+            return Ok(summary.outcome);
         };
         let now = self.digests(&new, path, &team, &progress)?;
         let mut compared = compare(&is, &now);
