@@ -221,7 +221,7 @@ manifests() {
     TREEWIDE_TEST_SCALE=1000 CARGO_TARGET_DIR=$target \
         cargo test --locked --release -p treewide-manifest --test property -- --nocapture
     TREEWIDE_TEST_HISTORIES=10000 CARGO_TARGET_DIR=$target \
-        cargo test --locked --release -p treewide-manifest --test histories --test past -- --nocapture
+        cargo test --locked --release -p treewide-manifest --test histories --test past --test back -- --nocapture
 }
 
 # Manifests of ten million entries, which take 6 GB of disk, in less than 200 MB of memory.

@@ -75,7 +75,7 @@ impl Judged {
 
 impl Earlier {
     pub(crate) fn new(manifest: Option<&Manifest>, past: Option<Past>) -> Self {
-        // A new manifest goes on with a past that is there, and everything is new.
+        // A new manifest continues a past that is there, and everything is new.
         let had = manifest.is_none().then(Table::default);
         let manifest = manifest.filter(|it| it.has_index()).cloned();
         Self { manifest, past, had, ..Self::default() }
