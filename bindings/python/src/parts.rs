@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyType};
+use pyo3::types::{PyBytes, PyTuple, PyType};
 use treewide::file::{ErrorKind, Options};
 use treewide::hazmat::{ChainingValue, HasherExt};
 use treewide::parts::{self, AbsorbError, Absorbed, MAX_OBJECT, Part};
@@ -20,6 +20,7 @@ use crate::files;
 use crate::mode::mode;
 use crate::oneshot::DETACHED;
 use crate::outboard::group_of;
+use crate::tensors::memory;
 
 create_exception!(
     treewide.scale,
@@ -207,7 +208,8 @@ impl Parts {
     }
 
     /// Hashes a block of the tensor that the input is: `data` has its items in order, of `item` bytes each. `shape` is that
-    /// of the tensor; `indices` has the indices of each dimension, as pairs of a start and a count.
+    /// of the tensor; `indices` has the indices of each dimension, as pairs of a start and a count. For a tensor of PyTorch,
+    /// `data` is the address and the length of its memory, as DLPack takes longer than hashing 8 KiB.
     #[pyo3(signature = (data, item, shape, indices, /))]
     fn _hash_block(
         &self,
@@ -217,7 +219,7 @@ impl Parts {
         shape: Vec<u64>,
         indices: Vec<Indices>,
     ) -> PyResult<(u64, u64)> {
-        let added = buffer::with(data, Items::Any, |data| {
+        let hash = |data: &[u8]| {
             py.detach(|| {
                 let runs = runs(item, &shape, &indices)?;
                 let expected: u64 = runs.iter().map(|run| run.end - run.start).sum();
@@ -228,7 +230,11 @@ impl Parts {
                 Ok(self.lock().hash_runs(data, runs))
             })
             .map_err(PyValueError::new_err)
-        })?;
+        };
+        let added = match data.cast::<PyTuple>() {
+            Ok(place) => hash(memory(place.extract()?)),
+            Err(_) => buffer::with(data, Items::Any, hash),
+        }?;
         added.map(counts).map_err(|error| refused(py, error))
     }
 

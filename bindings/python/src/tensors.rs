@@ -161,6 +161,15 @@ pub(crate) fn _tensor_compare(
     Ok((found.collect(), counts, compared.prefixes, is_same))
 }
 
+/// The memory of a contiguous tensor, by its address and length.
+pub(crate) fn memory<'a>((address, len): (usize, usize)) -> &'a [u8] {
+    match len {
+        0 => &[],
+        // SAFETY: only `_tensors/hashing.py` passes addresses, those of tensors that it holds.
+        _ => unsafe { slice::from_raw_parts(address as *const u8, len) },
+    }
+}
+
 /// The digests of tensors in the memory of the CPU, by their addresses and lengths.
 #[pyfunction]
 #[pyo3(signature = (places, threads, /))]
@@ -170,12 +179,7 @@ pub(crate) fn _hash_memory<'py>(
     threads: isize,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let threads = Threads::new(threads)?;
-    let bytes = |&(address, len): &(usize, usize)| match len {
-        0 => &[][..],
-        // SAFETY: only `_tensors/hashing.py` calls this, with the memory of contiguous tensors, which it holds.
-        _ => unsafe { slice::from_raw_parts(address as *const u8, len) },
-    };
-    let blobs: Vec<&[u8]> = places.iter().map(bytes).collect();
+    let blobs: Vec<&[u8]> = places.into_iter().map(memory).collect();
     let hash = || threads.run_at_most(|most| Batch::new().threads(most).hash(&blobs));
     Ok(py.detach(hash).iter().map(|it| PyBytes::new(py, it.as_bytes())).collect())
 }

@@ -1194,7 +1194,12 @@ class Parts:
         """
 
     def _hash_block(
-        self, data: Bytes, item: int, shape: Sequence[int], indices: Sequence[Sequence[tuple[int, int]]], /
+        self,
+        data: Bytes | tuple[int, int],
+        item: int,
+        shape: Sequence[int],
+        indices: Sequence[Sequence[tuple[int, int]]],
+        /,
     ) -> tuple[int, int]: ...
     def _hash_file(self, handle: int, start: int, stop: int, /) -> bool: ...
     def push(self, start: int, stop: int, value: bytes, /) -> tuple[int, int]:

@@ -92,9 +92,14 @@ def _line_of(tensor: torch.Tensor) -> tuple[_Line, int]:
     address = address_of(tensor._local_tensor)
     spec = tensor._spec
     order = getattr(spec, "shard_order", None)  # since 2.10
-    if order is not None and order != spec.compute_default_shard_order(spec.placements):
+    if order is not None and order != _usual_order(spec.compute_default_shard_order, spec.placements):
         raise ValueError(f"this release does not know shards in another order than that of the mesh: {order}")
     return _line(tensor.dtype, tensor.shape, tensor.device_mesh, tensor.placements), address
+
+
+@functools.lru_cache(64)
+def _usual_order(order: Any, placements: tuple[Any, ...]) -> Any:
+    return order(placements)
 
 
 @functools.lru_cache(4096)
@@ -338,11 +343,13 @@ def _has_bytes(group: _Group, line: _Line, known: _Known, replicas: Replicas) ->
 def _goes_by_rows(group: _Group, line: _Line, rows: Rows) -> bool:
     """Return whether shards of rows are made of a tensor that has others. Only if all ranks of its mesh are here."""
     mesh = line.mesh
-    if mesh is None or rows == "exchange" or group.me not in mesh.ranks or not set(mesh.ranks) <= set(group.members):
+    if mesh is None or rows == "exchange" or all(it.dim <= 0 for it in line.placements):
         return False
+    if group.me not in mesh.ranks or not set(mesh.ranks) <= set(group.members):
+        return False
+    if rows == "redistribute" or group.device.type == "cuda":
+        return True
     cut = [(it, size) for it, size in zip(line.placements, mesh.shape, strict=True) if it.dim > 0]
-    if not cut or rows == "redistribute" or group.device.type == "cuda":
-        return bool(cut)
     # Runs that are shorter than a chunk are sent as they are.
     last = max(it.dim for it, _ in cut)
     pieces = math.prod(size * it.split_factor for it, size in cut if it.dim == last)

@@ -50,6 +50,12 @@ def _version(local: torch.Tensor) -> int | None:
         return None
 
 
+def _on_cpu(local: torch.Tensor) -> torch.Tensor:
+    """Return a tensor whose memory is that of the CPU, in row-major order: itself if it is one."""
+    is_one = local.is_cpu and local.is_contiguous() and not (local.is_conj() or local.is_neg())
+    return local if is_one else bytes_of(local)
+
+
 _CHANGED = "the tensor changed while it was hashed"
 
 
@@ -66,25 +72,23 @@ class Hashing:
         """Add a block of a full tensor to its parts: at once, or in a group."""
         index = device_of(local) if local.numel() else None
         version = _version(local)
-        data: Any = bytes_of(local, on_cpu=index is None)
         if index is not None:
+            data: Any = bytes_of(local, on_cpu=False)
             self._groups.setdefault(index, []).append(_Waiting(name, known, data, block, local, version))
             self.nbytes += local.nbytes
             return
-        known._hash_block(data, *block)
+        data = _on_cpu(local)
+        known._hash_block((data.data_ptr(), data.nbytes), *block)
         if version != _version(local):
             raise ValueError(_CHANGED)
 
     def add_whole(self, name: str, local: torch.Tensor) -> bool:
         """Add a full tensor for `whole`, unless a device hashes it where it lies."""
         version = _version(local)
-        if local.is_cpu and local.is_contiguous() and not (local.is_conj() or local.is_neg()):
-            data = local
-        elif device_of(local) is not None and local.numel():
+        if not local.is_cpu and local.numel() and device_of(local) is not None:
             return False
-        else:
-            data = bytes_of(local)
-            self.nbytes += data.nbytes
+        data = _on_cpu(local)
+        self.nbytes += data.nbytes if data is not local else 0
         self._whole.append((name, local, data, version))
         return True
 
