@@ -332,11 +332,11 @@ def of_faults(ranks):
 
     lent = hashing.bytes_of
 
-    def changing(tensor, **options):
+    def changing(tensor, on_cpu=True):
         tensor.add_(ranks.rank == last)
-        return lent(tensor, **options)
+        return lent(tensor, on_cpu=on_cpu)
 
-    with mock.patch.object(hashing, "bytes_of", changing):
+    with mock.patch.multiple(hashing, bytes_of=changing, _on_cpu=changing):
         ranks.refuse(
             "changed while it is hashed", lambda: {"w": one.clone()}, f"rank {last}: w: the tensor changed while"
         )
