@@ -235,11 +235,8 @@ pub(crate) struct ReportArgs {
     /// Print the tables in Markdown, for documents.
     #[arg(long, requires = "files")]
     pub(crate) markdown: bool,
-    /// Of samples, print only the rows with a ratio below this one.
-    #[arg(long, value_name = "RATIO", requires = "files")]
-    pub(crate) below: Option<f64>,
     /// Replace the tables of this document by those of the records that it names.
-    #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["files", "json", "markdown", "below"])]
+    #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["files", "json", "markdown"])]
     pub(crate) into: Option<PathBuf>,
 }
 

@@ -46,21 +46,16 @@ pub(super) fn run(args: &cli::ReportArgs) -> Result<ExitCode> {
 
 /// Prints the tables and the verdicts of samples that another program printed, and returns their bars.
 fn of_samples(path: &Path, args: &cli::ReportArgs) -> Result<Vec<Bar>> {
-    let Samples { about, mut rows, bars } = samples::file(path)?
+    let Samples { about, rows, bars } = samples::file(path)?
         .map_err(|faults| anyhow!("{}: {}", path.display(), faults.join("; ")))?;
     let mut text = about.join("\n") + "\n";
-    if let Some(below) = args.below {
-        let all = rows.len();
-        rows.retain(|row| row.ratios.iter().any(|ratio| ratio.median < below));
-        text += &format!("{} of {all} rows are below {below}\n", rows.len());
-    }
     if args.markdown {
         text += &format!("\n{}", table::markdown(&rows));
     } else {
         text += &table::reading(&rows, samples::CONFIDENCE);
         text += &table::tables(&rows);
     }
-    if !bars.is_empty() && args.below.is_none() {
+    if !bars.is_empty() {
         text += &format!("\n{}", table::verdicts(&rows, &bars, 0));
     }
     super::print(&text)?;
