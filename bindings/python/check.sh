@@ -2,7 +2,7 @@
 # Tests the Python package: ./check.sh, or ./check.sh WORD... for the tests whose names contain one of these words.
 #
 # Makes a virtual environment in target/venv, builds the wheel and installs it there. PYTHON names another Python than
-# python3. With WITH_LIBRARIES=1 the environment is target/venv-libraries, where tests find libraries of several gigabytes; with
+# python3, and PROFILE another profile of cargo than release. With WITH_LIBRARIES=1 the environment is target/venv-libraries, where tests find libraries of several gigabytes; with
 # WITH_SPARK=1 it is target/venv-spark, and the tests of `scale` run Spark too, which needs Java. What a test lacks on this machine it says as SKIPPED, and the others run.
 
 set -uo pipefail
@@ -50,7 +50,7 @@ libraries() {
 wheel() {
     rm -rf target/wheels
     # Locked, and for this Python.
-    step maturin build --release --locked --interpreter "$venv/bin/python" --out target/wheels
+    step maturin build --profile "${PROFILE:-release}" --locked --interpreter "$venv/bin/python" --out target/wheels
     step "$venv/bin/pip" install --quiet --force-reinstall target/wheels/treewide-*.whl
 }
 
