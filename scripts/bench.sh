@@ -9,6 +9,7 @@
 # A gate, a file in dev/bench/gates/, has bars: a row, an engine, the ratio that it must reach at least. Its
 # report with all samples goes to target/bench/. What treewide-bench cannot time has a script:
 #
+#   operations-busy   the gate operations on one CPU while another program works on the next, often the same core
 #   files-rest    pipes, cold files, memory       scripts/files-bench.sh
 #   trees         many files, and their memory    scripts/trees-bench.sh
 #   wasm          the kernel of WebAssembly under Node, next to that of blake3       crates/treewide/examples/wasm.rs
@@ -35,11 +36,20 @@ features() {
     sse41) echo blake3/no_avx512,blake3/no_avx2 ;;
     sse2) echo blake3/no_avx512,blake3/no_avx2,blake3/no_sse41 ;;
     portable) echo blake3/pure,blake3/no_avx512,blake3/no_avx2,blake3/no_sse41,blake3/no_sse2 ;;
-    rscrypto) echo rscrypto ;;
     esac
 }
 
 profile() { if [[ $1 == unoptimised ]]; then echo unoptimised; else echo release; fi; }
+
+# The Rust that rscrypto needs is not stable yet.
+build() {
+    local options=(-q --profile "$(profile "$1")" --locked -p treewide-bench --features "$(features "$1")")
+    if [[ $1 == rscrypto ]]; then
+        RUSTFLAGS="--cfg rscrypto" cargo +nightly build "${options[@]}" --target-dir "$target/rscrypto"
+    else
+        cargo build "${options[@]}"
+    fi
+}
 
 # The programs that are compared.
 programs() {
@@ -66,21 +76,31 @@ run() {
     files-rest) CASES='pipe|pieces|cold' RUNS=5 scripts/files-bench.sh ;;
     trees) RUNS=5 scripts/trees-bench.sh ;;
     *)
-        "$target/$(profile "$1")/treewide-bench" gate "dev/bench/gates/$1.toml" --budget 100 \
-            --json "$reports/$1.json"
+        local bench beside=()
+        bench=$target/$([[ $1 != rscrypto ]] || echo rscrypto/)$(profile "$1")/treewide-bench
+        if [[ $1 == *-busy ]]; then
+            beside=(taskset -c 0)
+            exec 9> >(exec taskset -c 1 "$bench" spin) # until 9 is closed
+        fi
+        "${beside[@]}" "$bench" gate "dev/bench/gates/${1%-busy}.toml" --budget 100 --json "$reports/$1.json"
+        local code=$?
+        exec 9>&-
+        return "$code"
         ;;
     esac
 }
 
 names=()
-for name in $(basename -s .toml dev/bench/gates/*.toml) files-rest trees wasm capi; do
+all=("$(basename -s .toml dev/bench/gates/*.toml)" operations-busy files-rest trees wasm capi)
+# shellcheck disable=SC2048 # several words
+for name in ${all[*]}; do
     [[ $# -gt 0 ]] || names+=("$name")
     for word in "$@"; do
         if [[ $name == *"$word"* ]]; then names+=("$name") && break; fi
     done
 done
 if [[ ${#names[@]} == 0 ]]; then
-    echo "nothing is called so; there are: $(basename -s .toml dev/bench/gates/*.toml | xargs) files-rest trees wasm capi" >&2
+    echo "nothing is called so; there are: $(xargs <<<"${all[*]}")" >&2
     exit 2
 fi
 
@@ -92,7 +112,7 @@ for name in "${names[@]}"; do
     {
         case $name in
         files | files-rest | trees) programs ;;
-        esac && cargo build -q --profile "$(profile "$name")" --locked -p treewide-bench --features "$(features "$name")"
+        esac && build "$name"
     } 2>"$log" || { tail -n 20 "$log" && codes+=(2) && continue; }
     started=$SECONDS
     run "$name" 2>"$log"

@@ -11,6 +11,7 @@ fn output(program: &str, args: &[&str]) -> Option<String> {
 const CODE: [&str; 4] = ["../../crates", "../../Cargo.toml", "../../Cargo.lock", "src"];
 
 fn main() {
+    println!("cargo::rustc-check-cfg=cfg(rscrypto)");
     for path in CODE.into_iter().chain(["../../.git/logs/HEAD"]) {
         println!("cargo::rerun-if-changed={path}");
     }

@@ -105,7 +105,7 @@ pub(crate) fn ended(file: &File, end: u64, len: u64) -> io::Error {
 }
 
 /// Looks by one read at `from`, which is `len` or one byte before it, whether reading finds the end at `len`: returns the place
-/// where it ends, at most one byte further. Such a read is short only at the end.
+/// where it ends, at most one byte further. A read of two bytes is short only at the end.
 pub(crate) fn end_of_reading(file: &File, from: u64, len: u64) -> io::Result<u64> {
     let mut bytes = [0; 2];
     let wanted = &mut bytes[..(len + 1 - from) as usize];

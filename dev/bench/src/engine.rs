@@ -17,7 +17,7 @@ mod blake3;
 pub(crate) mod device;
 pub(crate) mod file;
 mod operations;
-#[cfg(feature = "rscrypto")]
+#[cfg(rscrypto)]
 mod rscrypto;
 mod treewide;
 
@@ -45,7 +45,7 @@ static ALL: &[&Engine] = &[
     &treewide::TASKS,
     &treewide::MAP,
     &blake3::ENGINE,
-    #[cfg(feature = "rscrypto")]
+    #[cfg(rscrypto)]
     &rscrypto::ENGINE,
 ];
 
@@ -58,7 +58,9 @@ pub(crate) fn find(name: &str) -> Result<&'static Engine> {
     match ALL.iter().find(|engine| engine.name == name) {
         Some(engine) => Ok(engine),
         None if name == "rscrypto" => {
-            bail!("this build has no engine '{name}': build treewide-bench with --features {name}")
+            bail!(
+                "this build has no engine '{name}': build treewide-bench by nightly with RUSTFLAGS=\"--cfg {name}\""
+            )
         }
         None => {
             let names: Vec<&str> = ALL.iter().map(|engine| engine.name).collect();

@@ -143,7 +143,7 @@ fn names_send_no_commands_to_a_terminal() {
                 command.stderr(end.try_clone().unwrap());
             }
             let text = ended(command, &screen, end);
-            // Except for what is ours: the colours of verdicts, and the line of progress where the machine is slow.
+            // Our own commands: the colours of verdicts, and the line of progress where the machine is slow.
             let own = ["\u{1b}[32m", "\u{1b}[1;31m", "\u{1b}[35m", "\u{1b}[0m", "\r\u{1b}[2K"];
             let text = own.iter().fold(text, |text, own| text.replace(own, ""));
             let commands: Vec<char> = text.chars().filter(|c| is_command(*c)).collect();
