@@ -2,7 +2,8 @@
 # test lacks on this machine it says as SKIPPED.
 
 SHELL := bash
-.SHELLFLAGS := -exo pipefail -c
+# Says which target it is, as scripts/test.sh counts, and shows its commands.
+.SHELLFLAGS = $(if $@,$(info + $@))-evo pipefail -c
 .ONESHELL:
 .SILENT:
 .NOTPARALLEL:
@@ -29,7 +30,12 @@ need = for it in $(1); do command -v $$it >/dev/null || { echo "SKIPPED: there i
 need_target = [[ -d $$(rustc --print sysroot)/lib/rustlib/$(1) ]] || { echo "SKIPPED: rustup has no rustc target $(1) here"; exit 0; }
 
 # BLAKE3's C library, as Cargo fetches it with the crate `blake3` for the main workspace.
-theirs = $(lastword $(sort $(wildcard $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/*/blake3-1.8.*/c)))
+find_theirs = $(shell ls -d $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/*/blake3-1.8.*/c 2>/dev/null | tail -n 1)
+theirs := $(find_theirs)
+ifeq ($(theirs),)
+$(shell cargo fetch --locked --manifest-path ../../Cargo.toml >&2)
+theirs := $(find_theirs)
+endif
 
 # It under names of its own, with all instruction sets of the target: $(2)/official.a by compiler $(1) with flags $(3).
 define official
@@ -55,7 +61,6 @@ in_archive = nm --target="$$(ld --print-output-format)" -g --defined-only $(1) |
 
 # Without a registry: Cargo has an empty folder to look for crates, and no network.
 build:
-	[[ -n "$(theirs)" ]] || cargo fetch --locked --manifest-path ../../Cargo.toml
 	rm -rf $(prefix) $(out)/empty && mkdir -p $(out)/empty
 	CARGO_HOME=$(out)/empty CARGO_NET_OFFLINE=true $(MAKE) install PREFIX=$(prefix)
 	$(call official,gcc,$(out)/official)
@@ -72,7 +77,7 @@ lints:
 	cargo clippy --locked --manifest-path full/Cargo.toml --all-features -- -D warnings
 	cargo clippy --locked --manifest-path full/Cargo.toml -p libtreewide_gpu -- -D warnings
 	for target in x86_64-pc-windows-gnu aarch64-apple-darwin; do
-		$(call need_target,$$target)
+		($(call need_target,$$target); exit 1) && continue
 		cargo clippy --locked --target $$target -- -D warnings
 	done
 
@@ -315,12 +320,13 @@ installed: build
 	# One version in quotes: programs take any for that of BLAKE3, such as ccache.
 	test $$(grep -cE '^#define [A-Z0-9_]+ "' include/blake3.h) = 1
 	[[ $$(uname -m) != x86_64 ]] || for it in $(lib)/lib{blake3,treewide}.{so,a}; do readelf -n $$it | grep SHSTK; done
-	$(call need,pkg-config cmake)
+	$(call need,pkg-config)
 	export PKG_CONFIG_PATH=$(lib)/pkgconfig
 	gcc $(theirs)/example.c -o $(out)/with-pkg-config $$(pkg-config --cflags --libs libblake3)
 	LD_LIBRARY_PATH=$(lib) $(out)/with-pkg-config <check.mk
 	gcc -static $(theirs)/example.c -o $(out)/with-pkg-config $$(pkg-config --static --cflags --libs libblake3)
 	$(out)/with-pkg-config <check.mk
+	$(call need,cmake)
 	mkdir -p $(out)/cmake $(out)/versions
 	sed 's|@source@|$(theirs)/example.c|' tests/package.cmake >$(out)/cmake/CMakeLists.txt
 	$(call cmake_builds,$(prefix))

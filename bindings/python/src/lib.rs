@@ -97,27 +97,31 @@ mod _treewide {
         crate::threads::watch_forks();
         // Their names in the modules that show them are those of others here.
         macro_rules! export {
-            ($($name:literal: $($path:ident)::+),* $(,)?) => {
-                $(module.add($name, wrap_pyfunction!(crate::$($path)::+, module)?)?;)*
-            };
+            ($($of:literal: $($path:ident)::+),* $(,)?) => {$({
+                let function = wrap_pyfunction!(crate::$($path)::+, module)?;
+                // Where pickles find it.
+                function.setattr("__module__", concat!("treewide.", $of))?;
+                let name: String = function.getattr("__name__")?.extract()?;
+                module.add(format!("_{}_{name}", $of).as_str(), function)?;
+            })*};
         }
         export! {
-            "_gpu_digest": gpu::digest,
-            "_gpu_hash_many": gpu::hash_many,
-            "_gpu_hash_many_to": gpu::hash_many_to,
-            "_gpu_hash_parts": gpu_parts::hash_parts,
-            "_manifest_diff": manifest::diff,
-            "_manifest_digests": manifest::digests,
-            "_manifest_dupes": contents::dupes,
-            "_manifest_history": history::history,
-            "_manifest_missing": contents::missing,
-            "_manifest_scrub": manifest::scrub,
-            "_manifest_snapshot": manifest::snapshot,
-            "_manifest_update": manifest::update,
-            "_manifest_verify": manifest::verify,
-            "_outboard_create": outboard::create,
-            "_outboard_read": outboard::read,
-            "_outboard_verify": outboard::verify,
+            "gpu": gpu::digest,
+            "gpu": gpu::hash_many,
+            "gpu": gpu::hash_many_to,
+            "gpu": gpu_parts::hash_parts,
+            "manifest": manifest::diff,
+            "manifest": manifest::digests,
+            "manifest": contents::dupes,
+            "manifest": history::history,
+            "manifest": contents::missing,
+            "manifest": manifest::scrub,
+            "manifest": manifest::snapshot,
+            "manifest": manifest::update,
+            "manifest": manifest::verify,
+            "outboard": outboard::create,
+            "outboard": outboard::read,
+            "outboard": outboard::verify,
         }
         // `match` takes a class for a sequence by this.
         let sequence = module.py().import("collections.abc")?.getattr("Sequence")?;

@@ -426,7 +426,7 @@ def digests_of(model: Any, options: Options, expected: Expected) -> tuple[Tensor
             # The group failed, and perhaps because this rank did, in a collective of others.
             if ranks.problem is None:
                 raise
-            raise ranks.problem from error
+            raise ranks.problem from ranks.problem.__cause__ or error
 
 
 def _digests_of(model: Any, ranks: _Group, options: Options, expected: Expected) -> tuple[TensorDigests, Any]:
