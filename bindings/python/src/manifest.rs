@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyFileExistsError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use treewide_digests::Algorithm;
@@ -97,7 +97,12 @@ impl<'py> FromPyObject<'_, 'py> for Size {
     fn extract(size: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match size.extract::<String>() {
             Ok(text) => treewide_files::size::parse(&text).map_err(PyValueError::new_err),
-            Err(_) => size.extract(),
+            Err(_) => size.extract().map_err(|error: PyErr| {
+                match error.is_instance_of::<PyOverflowError>(size.py()) {
+                    true => PyValueError::new_err(format!("{} is no number of bytes", &*size)),
+                    false => error,
+                }
+            }),
         }
         .map(Self)
     }

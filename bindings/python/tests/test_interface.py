@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import pickle
 import pkgutil
 from pathlib import Path
 
@@ -53,3 +54,5 @@ def test_a_module_shows_its_interface_and_nothing_else(name):
         assert not (inspect.isroutine(shown) or inspect.isclass(shown)) or inspect.getdoc(shown), (
             f"{name}.{it} says nothing"
         )
+        # As for processes and engines.
+        assert not (inspect.isroutine(shown) or inspect.isclass(shown)) or pickle.loads(pickle.dumps(shown)) is shown
