@@ -92,13 +92,25 @@ fn owned(texts: &[&str]) -> Vec<String> {
 
 #[test]
 fn renamed_rot_is_recorded_where_it_is_accepted() {
-    let tree = tree();
-    tree.flip("x/f");
-    fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
-    let accepts = Update::new().accept_rot(Globs::new(&["y/f"]).unwrap());
-    let said = tree.update_with(accepts, Box::new(AllIsOld));
-    assert_eq!(said.differences(), ["accepted y/f", "removed x/f"]);
-    assert!(tree.verify().is_fine());
+    for is_known in [false, true] {
+        let tree = tree();
+        tree.flip("x/f");
+        if is_known {
+            assert_eq!(tree.update().differences(), ["suspect x/f"]);
+        }
+        fs::rename(tree.at("x/f"), tree.at("y/f")).unwrap();
+        let accepts = Update::new().accept_rot(Globs::new(&["y/f"]).unwrap());
+        let said = tree.update_with(accepts, Box::new(AllIsOld));
+        assert_eq!(said.differences(), ["accepted y/f", "removed x/f"]);
+        assert!(tree.verify().is_fine());
+        // Also under later names.
+        for (from, to) in [("y/f", "z"), ("z", "x/f")] {
+            fs::rename(tree.at(from), tree.at(to)).unwrap();
+            for said in [tree.verify(), tree.update()] {
+                assert_eq!(said.differences(), [format!("moved {to} from {from}")]);
+            }
+        }
+    }
 }
 
 #[test]

@@ -80,20 +80,15 @@ pub struct Trailer {
     /// The last file that [`scrub`](crate::machine::Update::scrub) has picked: the next run continues after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Mount>,
-    /// Files that are in doubt.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub doubts: u64,
+    /// Files that are in doubt. Without it, any may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubts: Option<u64>,
     /// The check of the last section of the [past](crate::past_path). A manifest that dropped nothing has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<String>,
     /// The BLAKE3 hash of all bytes of the index before this key, in hex. Without it an index is damaged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The text before the digits of [`Trailer::check`].
@@ -159,6 +154,8 @@ struct Entry<'a> {
     found: Option<Cow<'a, str>>,
     #[serde(default)]
     said: String,
+    #[serde(default)]
+    accepted: bool,
     #[serde(borrow, default)]
     also: Texts<'a>,
     #[serde(borrow, default)]
@@ -363,7 +360,9 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
             let since = entry.since.as_ref().and_then(|text| Day::parse(text));
             let said = entry.said.clone();
             let doubt = since.map(|since| Box::new(Doubt { since, found, said }));
-            let facts = Some(Facts { bytes, mode, key, untrusted, read, doubt, also });
+            let accepted = entry.accepted;
+            let facts = Facts { bytes, mode, key, untrusted, read, doubt, accepted, also };
+            let facts = Some(facts);
             (What::File(FileRecord { digest, facts }), has_digest)
         }
         "link" => {

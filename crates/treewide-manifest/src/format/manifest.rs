@@ -132,9 +132,9 @@ impl Manifest {
         ends.1.mounts.iter().map(Mount::name).collect()
     }
 
-    /// Whether a file is in doubt.
+    /// Whether a file may be in doubt.
     pub(crate) fn has_doubts(&self) -> bool {
-        matches!(&self.index, Index::Bound(ends) if ends.1.doubts > 0)
+        matches!(&self.index, Index::Bound(ends) if ends.1.doubts != Some(0))
     }
 
     /// The last file that had its turn.

@@ -60,6 +60,8 @@ pub struct Facts {
     pub read: Option<Day>,
     /// The last run did not find it as recorded. It is read each time.
     pub doubt: Option<Box<Doubt>>,
+    /// Someone accepted the recorded content, which was in doubt.
+    pub accepted: bool,
     /// Digests of the content that has the recorded one, by other algorithms.
     pub also: Also,
 }
@@ -79,7 +81,7 @@ impl Facts {
     /// Facts of a file whose length alone is known.
     pub(crate) fn of(bytes: u64) -> Self {
         let (key, untrusted, also) = (None, None, Also::new());
-        Self { bytes, mode: None, key, untrusted, read: None, doubt: None, also }
+        Self { bytes, mode: None, key, untrusted, read: None, doubt: None, accepted: false, also }
     }
 
     /// Whether the last run that looked at it found it as recorded.
@@ -226,6 +228,13 @@ impl Record {
             let facts = facts.get_or_insert(Facts::of(0));
             facts.untrusted = facts.key.take().or(facts.untrusted);
             facts.is_not();
+        }
+    }
+
+    /// Notes that someone accepted its content, which was in doubt.
+    pub(crate) fn accept(&mut self) {
+        if let What::File(FileRecord { facts: Some(facts), .. }) = &mut self.what {
+            facts.accepted = true;
         }
     }
 

@@ -69,7 +69,7 @@ impl Usual {
         if rest.0 != b"}\n" {
             return None;
         }
-        let facts = Some(Facts { bytes, mode, key, untrusted: None, read, doubt: None, also });
+        let facts = Some(Facts { mode, key, read, also, ..Facts::of(bytes) });
         let what = What::File(FileRecord { digest: digest.unwrap_or([0; OUT_LEN]), facts });
         Some(Indexed { record: Record::new(name, what), has_digest: digest.is_some() })
     }

@@ -67,7 +67,7 @@ pub fn diff(
             }
             Ordering::Greater => {
                 let new = is.take();
-                let Judged { doubt, then } = earlier.judge_record(new, None)?;
+                let Judged { doubt, then, .. } = earlier.judge_record(new, None)?;
                 let told = doubt.map(|it| it.0);
                 let new = New::of(new.clone(), Some(Evidence::Claimed));
                 judge.new_path(New { told, then, ..new });

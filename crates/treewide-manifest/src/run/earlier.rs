@@ -52,6 +52,8 @@ pub(crate) struct Judged {
     /// It has other content than this record, and nothing shows that someone wants it to.
     pub(crate) doubt: Option<(Verdict, Box<FileRecord>)>,
     pub(crate) then: Option<Then>,
+    /// Its content was in doubt, and someone accepted it there, or where the file was.
+    pub(crate) is_accepted: bool,
 }
 
 impl Was {
@@ -69,7 +71,7 @@ impl Judged {
     fn doubt(verdict: Verdict, was: &Was, name: &[u8], is_new: bool) -> Self {
         // A file that had another name is not back.
         let then = was.then(false, is_new).filter(|_| was.name == name);
-        Self { doubt: Some((verdict, Box::new(was.file.clone()))), then }
+        Self { doubt: Some((verdict, Box::new(was.file.clone()))), then, is_accepted: false }
     }
 }
 
@@ -178,15 +180,17 @@ impl Earlier {
         Ok(Found { has, had: all(self.had()?) })
     }
 
-    /// The records that were in doubt with the content of this file, if none was accepted with it, and so has it later.
+    /// The records that were in doubt with the content of this file, and not accepted with it, and whether it was accepted under its name,
+    /// or where the file was moved from: then there are none. What is accepted under one name is in doubt under others that were.
     fn in_doubt(
         &mut self,
-        (name, path, stamp): Looked<'_>,
+        file: Looked<'_>,
         digest: &[u8; OUT_LEN],
-    ) -> Result<Vec<Was>, Error> {
+    ) -> Result<(Vec<Was>, bool), Error> {
+        let (name, path, stamp) = file;
         let doubts = self.doubts(|it| it.found == Some(*digest))?;
         if doubts.all().next().is_none() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), false));
         }
         let begun = begin(digest);
         let same = |it: &Table| it.files.iter().copied().filter(|it| it.begun == begun).collect();
@@ -198,10 +202,18 @@ impl Earlier {
         let is_old = |it: &Was| stamp.len > 0 || is_as_old(path, &it.file);
         doubts.retain(|it| is_own(it) || may_be(it) && is_old(it));
         same.retain(|it| it.has(digest) && may_be(it));
-        let is_later = |it: &Was, was: &Was| it.name == was.name && it.at > was.at;
-        let is_accepted = same.iter().any(|it| doubts.iter().any(|was| is_later(it, was)));
+        doubts.retain(|was| !same.iter().any(|it| it.name == was.name && it.at > was.at));
+        let is_copy = last(name, stamp.len, stamp.mtime).is_some();
+        let is_moved =
+            |it: &Was| numbers(it, file).is_some() || is_copy && last_part(it, file).is_some();
+        let is_here = |it: &Was| match it.name == name {
+            true => !doubts.iter().any(|it| it.name == name),
+            false => !doubts.iter().any(is_own) && is_moved(it),
+        };
+        same.retain(|it| it.file.facts.as_ref().is_some_and(|it| it.accepted));
+        let is_accepted = same.iter().any(is_here);
         doubts.retain(|_| !is_accepted);
-        Ok(doubts)
+        Ok((doubts, is_accepted))
     }
 
     /// The newest record of the past of this name that fits, and until when the manifest had it. None of a file that has the times and
@@ -223,7 +235,7 @@ impl Earlier {
                 let digest = it.digest;
                 let times = self.doubts(|it| it.seen.is_some_and(|key| key.is_of(stamp)))?;
                 let is_doubt = times.all().next().is_some()
-                    || !self.in_doubt((name, path, stamp), &digest)?.is_empty();
+                    || !self.in_doubt((name, path, stamp), &digest)?.0.is_empty();
                 return Ok((!is_doubt).then_some((record, until)));
             }
         }
@@ -336,7 +348,7 @@ impl Earlier {
                 }
             }
         }
-        let in_doubt = self.in_doubt((name, path, stamp), digest)?;
+        let (in_doubt, is_accepted) = self.in_doubt((name, path, stamp), digest)?;
         // Of copies, its own record judges it.
         if let Some(it) = in_doubt.iter().find(|it| it.name == name).or(in_doubt.first()) {
             return doubt(it, Vec::new());
@@ -347,7 +359,7 @@ impl Earlier {
         let other = had().next().filter(|_| is_new);
         let then = same.map(|it| (it, true)).or(other.map(|it| (it, false)));
         let then = then.and_then(|(it, as_then)| it.then(as_then, is_new));
-        Ok(Judged { doubt: None, then })
+        Ok(Judged { doubt: None, then, is_accepted })
     }
 
     /// As [`judge_other`](Self::judge_other) and [`judge`](Self::judge), of a file that another manifest records. `was` is what is recorded of
@@ -369,7 +381,7 @@ impl Earlier {
         let file = (Path::new(""), &stamp);
         let Some((was, verdict)) = was else { return self.judge(&new.name, None, file, digest) };
         let then = self.judge_other(&new.name, (&mut was.clone(), verdict), file, digest)?;
-        Ok(Judged { doubt: None, then })
+        Ok(Judged { then, ..Judged::default() })
     }
 }
 

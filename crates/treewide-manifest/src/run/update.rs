@@ -491,7 +491,10 @@ impl<'a> Run<'a> {
             let Some(stamp) = &read.stamp else { return Ok(()) };
             let judged =
                 self.earlier.borrow_mut().judge(&new.name, None, (&path, stamp), &read.digest);
-            let Judged { doubt, then } = judged?;
+            let Judged { doubt, then, is_accepted } = judged?;
+            if is_accepted {
+                new.accept();
+            }
             self.new_file(&new.name, read.bytes);
             let told = doubt.map(|(verdict, was)| self.doubt(&mut new, verdict, *was, judge));
             self.added(&new, (told, then), judge);
@@ -500,6 +503,10 @@ impl<'a> Run<'a> {
         let mut new = Record::new(record.name, what);
         match record.what {
             What::File(mut was) => {
+                let is_accepted = was.facts.as_ref().is_some_and(|it| it.accepted);
+                if is_accepted && was.digest == read.digest {
+                    new.accept();
+                }
                 let of_it = (&*new.name, &mut was, &*record.xattrs);
                 let (verdict, then) = judge.file(&self.earlier, of_it, (&task.path, &read))?;
                 let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }))
@@ -547,8 +554,7 @@ impl<'a> Run<'a> {
         let untrusted = if key.is_some() { None } else { seen };
         let mode = read.stamp.filter(|_| self.rules.modes).map(|stamp| stamp.mode);
         let day = Some(self.today);
-        let (bytes, doubt) = (read.bytes, None);
-        let facts = Facts { bytes, mode, key, untrusted, read: day, doubt, also };
+        let facts = Facts { mode, key, untrusted, read: day, also, ..Facts::of(read.bytes) };
         FileRecord { digest: read.digest, facts: Some(facts) }
     }
 

@@ -96,7 +96,7 @@ impl Lines {
             facts: self.facts.clone().finish().to_hex().to_string(),
             mounts: self.mounts.clone(),
             turn: None,
-            doubts: self.doubts,
+            doubts: Some(self.doubts),
             past: None,
             check: None,
         }
@@ -173,6 +173,9 @@ fn push_facts(to: &mut Vec<u8>, facts: &Facts, last_day: &mut LastDay) {
             to.push(b',');
             push_bytes(to, "said", said.as_bytes());
         }
+    }
+    if facts.accepted {
+        to.extend_from_slice(b",\"accepted\":true");
     }
     also::push(to, &facts.also);
 }

@@ -45,6 +45,7 @@ fn parse_gives_what_was_written() {
                                 untrusted: None,
                                 read,
                                 doubt: None,
+                                accepted: false,
                                 also,
                             };
                             let record = file(name.as_bytes(), facts);
@@ -72,6 +73,7 @@ fn parse_takes_nothing_that_json_does_not_take() {
         key: Some(Key { mtime: 12, ctime: 34, inode: Some(5), device: Some(6) }),
         read: Some(Day(20_782)),
         doubt: None,
+        accepted: false,
         also: also(),
     };
     let mut good = Vec::new();

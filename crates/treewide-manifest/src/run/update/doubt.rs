@@ -64,6 +64,7 @@ impl Run<'_> {
         judge: &mut Judge<'_>,
     ) -> Verdict {
         if self.accepts(&new.name) {
+            new.accept();
             return Verdict::Accepted;
         }
         // It is read each time, and found again, until it is accepted.
