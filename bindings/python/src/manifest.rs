@@ -99,7 +99,7 @@ impl<'py> FromPyObject<'_, 'py> for Size {
             Ok(text) => treewide_files::size::parse(&text).map_err(PyValueError::new_err),
             Err(_) => size.extract().map_err(|error: PyErr| {
                 match error.is_instance_of::<PyOverflowError>(size.py()) {
-                    true => PyValueError::new_err(format!("{} is no number of bytes", &*size)),
+                    true => PyValueError::new_err(format!("{} is not a number of bytes", &*size)),
                     false => error,
                 }
             }),

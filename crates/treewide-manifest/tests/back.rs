@@ -166,20 +166,27 @@ fn copies_of_a_file_in_doubt_are_in_doubt() {
     let tree = tree();
     tree.flip("k");
     assert_eq!(update(&tree, &[]).differences(), ["suspect k"]);
-    let bad = fs::read(tree.at("k")).unwrap();
-    for name in ["a", "z"] {
+    let (list, bad) = (tree.folder().join("monday.b3"), fs::read(tree.at("k")).unwrap());
+    fs::copy(tree.list(), &list).unwrap();
+    fs::copy(index_path(&tree.list()), index_path(&list)).unwrap();
+    let monday = treewide_manifest::open(&list).unwrap();
+    for name in ["a", "l", "z"] {
         tree.write(name, &bad);
     }
     tree.write("y", "another");
-    let expected = ["added y", "suspect a from k", "suspect k", "suspect z from k"];
+    let copies = ["suspect k", "suspect l from k", "suspect z from k"];
+    let is_about_k = |said: &Said, name| said.detail(name).starts_with("has the content of k, ");
     for said in [tree.verify(), update(&tree, &[])] {
-        assert_eq!(said.differences(), expected);
+        assert_eq!(said.differences(), [&["added y", "suspect a from k"][..], &copies].concat());
+        assert!(is_about_k(&said, "a") && is_about_k(&said, "l"), "{}", said.detail("l"));
     }
     assert!(lists(&tree, "a", "kept") && lists(&tree, "z", "kept"));
     let said = update(&tree, &[]);
-    assert_eq!(said.differences(), ["suspect a", "suspect k", "suspect z"]);
+    assert_eq!(said.differences(), ["suspect a", "suspect k", "suspect l", "suspect z"]);
+    assert!(is_about_k(&said, "a") && is_about_k(&said, "l"), "{}", said.detail("l"));
     // It is accepted at its name, and where that file is moved. Other files with it stay in doubt.
-    assert_eq!(update(&tree, &["a"]).differences(), ["accepted a", "suspect k", "suspect z"]);
+    let expected = ["accepted a", "accepted l", "suspect k", "suspect z"];
+    assert_eq!(update(&tree, &["a", "l"]).differences(), expected);
     fs::rename(tree.at("a"), tree.at("c")).unwrap();
     for name in ["k", "b"] {
         tree.write(name, &bad);
@@ -198,6 +205,15 @@ fn copies_of_a_file_in_doubt_are_in_doubt() {
     assert_eq!(update(&tree, &["**"]).differences(), expected);
     tree.write("n", &bad);
     assert_eq!(update(&tree, &[]).differences(), ["added n"]);
+    // Also by two manifests, and where inodes do not last.
+    for has_inodes in [true, false] {
+        if !has_inodes {
+            let index = fs::read_to_string(index_path(&tree.list())).unwrap();
+            tree.forge_index(&index.replace(",\"ino\":", ",\"no\":"));
+        }
+        let said = common::diff_of(&monday, &tree.manifest());
+        assert_eq!(*said.verdict("n").from().unwrap(), *b"k");
+    }
 }
 
 /// A doubt about the new file says more than that something else was there.
@@ -234,7 +250,8 @@ fn content_in_doubt_is_recorded_under_no_path() {
             tree.write(name, content);
         }
         tree.snapshot();
-        let (keep, off) = (tree.folder().join("keep"), tree.folder().join("off"));
+        let [keep, good, off] = ["keep", "good", "off"].map(|it| tree.folder().join(it));
+        copy(&tree.at(NAME), &good);
         let before = fs::metadata(tree.at(NAME)).unwrap();
         fs::write(tree.at(NAME), rot).unwrap();
         let file = fs::File::options().write(true).open(tree.at(NAME)).unwrap();
@@ -291,7 +308,7 @@ fn content_in_doubt_is_recorded_under_no_path() {
         for _ in 0..6 {
             for _ in 0..=random(2) {
                 let (at, other) = (tree.at(names[random(8)]), tree.at(names[random(8)]));
-                let act = [random(7), [0, 2, 6][random(3)]][usize::from(rot.is_empty())];
+                let act = [random(8), [0, 2, 6][random(3)]][usize::from(rot.is_empty())];
                 nights.push((act, at.clone(), other.clone()));
                 match act {
                     0 if at.is_file() => fs::write(&at, fs::read(&at).unwrap()).unwrap(),
@@ -302,6 +319,11 @@ fn content_in_doubt_is_recorded_under_no_path() {
                     3 if at.parent().unwrap().is_dir() => {
                         _ = fs::remove_file(&at);
                         std::os::unix::fs::symlink("/nowhere", &at).unwrap();
+                    }
+                    // A backup, as the docs advise.
+                    7 if tree.at("d").is_dir() => {
+                        _ = fs::remove_file(tree.at(NAME));
+                        copy(&good, &tree.at(NAME));
                     }
                     // A disk that is off for a night.
                     6 if tree.at("d").is_dir() => {

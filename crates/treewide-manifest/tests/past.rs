@@ -455,11 +455,35 @@ fn damage_is_kept_and_said_until_it_is_accepted() {
     let torn = [&past[..], b"{\"treewide\":\"past 1\",\"run\":\"20"].concat();
     let (damage, after) = run(torn, false);
     assert!(damage.is_none() && after.starts_with(&past) && sections(&after).len() == 3);
+    // The manifest of then had none of it, and nothing that came later.
+    let diff = |back: usize| {
+        let then = open(format!("{}@-{back}", tree.list().display()).as_ref()).unwrap();
+        common::diff_of(&then, &tree.manifest())
+    };
+    let now = self::files(&tree);
+    begin(&after[..after.len() - 5]);
+    assert_eq!(diff(1).report.past_damage, None);
+    put(&tree, &now);
+    fs::remove_file(tree.at("new")).unwrap();
+    tree.update();
+    tree.write("new", "other");
+    tree.update();
+    assert_eq!((diff(3).detail("new"), diff(3).report.back), (String::new(), (0, 0)));
     // It was left behind.
     put(&tree, &[files[0].clone(), files[1].clone(), None]);
     assert!(tree.update().report.past_damage.unwrap().contains("left behind"));
     tree.write("new", "newer");
     assert_eq!(tree.update().report.past_damage, None);
+    // One that cannot be opened is said as well.
+    #[cfg(unix)]
+    {
+        fs::remove_file(&place).unwrap();
+        std::os::unix::fs::symlink("/nowhere", &place).unwrap();
+        let said = common::diff_of(&tree.manifest(), &tree.manifest());
+        for said in [tree.verify(), tree.quick(), said] {
+            assert!(said.report.past_damage.unwrap().contains("leads nowhere"));
+        }
+    }
 }
 
 /// Its own file of this name, a second name of the past, and what is next to the list in its own tree.
@@ -604,4 +628,7 @@ fn records_are_compared_as_the_old_rules_see_them() {
     let last = all().pop().unwrap();
     assert!(last.header["from"].is_null() && last.header.get("from").is_some());
     assert!(last.records.keys().eq(["a"]) && last.new.is_empty());
+    let runs = treewide_manifest::history(&tree.list()).unwrap();
+    assert_eq!((runs.len(), runs[0].gone), (all().len(), 1));
+    assert!(treewide_manifest::history_of(&tree.list(), b"a").unwrap()[0].1.is_some());
 }

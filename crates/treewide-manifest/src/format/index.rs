@@ -346,8 +346,11 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
                 _ => None,
             };
             let read = entry.read.as_ref().and_then(|text| Day::parse(text));
-            let bytes = entry.bytes.ok_or("a file without its length")?;
             let has_digest = digest.is_some();
+            // A list alone says no length.
+            if entry.bytes.is_none() && !has_digest {
+                return Err("a file without its length");
+            }
             let digest = digest.unwrap_or(Some([0; OUT_LEN])).ok_or("its digest is wrong")?;
             let untrusted = entry.untrusted.as_ref().filter(|_| key.is_none()).map(|it| Key {
                 mtime: it.mtime,
@@ -361,8 +364,8 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
             let said = entry.said.clone();
             let doubt = since.map(|since| Box::new(Doubt { since, found, said }));
             let accepted = entry.accepted;
-            let facts = Facts { bytes, mode, key, untrusted, read, doubt, accepted, also };
-            let facts = Some(facts);
+            let of = |bytes| Facts { bytes, mode, key, untrusted, read, doubt, accepted, also };
+            let facts = entry.bytes.map(of);
             (What::File(FileRecord { digest, facts }), has_digest)
         }
         "link" => {

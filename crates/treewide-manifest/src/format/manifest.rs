@@ -29,8 +29,8 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 pub struct Manifest {
     list: List,
     index: Index,
-    /// The index of a manifest as it was.
-    then: Option<Arc<NamedTempFile>>,
+    /// The index of a manifest as it was, and how much of the past was there.
+    then: Option<(Arc<NamedTempFile>, u64)>,
 }
 
 /// The index of a list.
@@ -80,14 +80,23 @@ impl Manifest {
         Self { list, index: Index::Absent, then: None }
     }
 
-    /// A manifest as it was, whose index is in a temporary file.
-    pub(crate) fn of_then(list: List, ends: (Header, Trailer), index: NamedTempFile) -> Self {
-        Self { list, index: Index::Bound(Box::new(ends)), then: Some(Arc::new(index)) }
+    /// A manifest as it was, whose index is in a temporary file, and whose past had this length.
+    pub(crate) fn of_then(
+        list: List,
+        ends: (Header, Trailer),
+        (index, past): (NamedTempFile, u64),
+    ) -> Self {
+        Self { list, index: Index::Bound(Box::new(ends)), then: Some((Arc::new(index), past)) }
     }
 
     /// Whether it is what a manifest was.
     pub(crate) fn is_then(&self) -> bool {
         self.then.is_some()
+    }
+
+    /// Where its past ends, if there is more of it.
+    pub(crate) fn past_end(&self) -> u64 {
+        self.then.as_ref().map_or(u64::MAX, |it| it.1)
     }
 
     /// The list.
@@ -173,7 +182,8 @@ impl Manifest {
     /// If it cannot be read again.
     pub fn records(&self) -> Result<Records, Error> {
         let index = match &self.index {
-            Index::Bound(ends) => match open_index(&self.list, self.then.as_deref()) {
+            Index::Bound(ends) => match open_index(&self.list, self.then.as_ref().map(|it| &*it.0))
+            {
                 // What was said of it, such as its rules and the digest of its facts, is still so.
                 Ok(Some(index)) if (&index.header, &index.trailer) == (&ends.0, &ends.1) => {
                     Some(index)

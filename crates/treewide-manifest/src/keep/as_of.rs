@@ -170,7 +170,8 @@ impl Back {
             change = changes.next()?.map(<[u8]>::to_vec);
         }
         records.check(now.list().path())?;
-        written.end(path, now, &self.facts)
+        let past = self.steps.last().map_or(0, |it| it.1.start);
+        written.end(path, (now, past), &self.facts)
     }
 }
 
@@ -191,12 +192,14 @@ struct More {
     new_hex: Option<String>,
     #[serde(default)]
     gone: bool,
+    #[serde(default)]
+    same: bool,
 }
 
 /// Hears of a line and the entry that it is.
 type Each<'a> = &'a mut dyn FnMut(&[u8], Entry) -> Result<(), Error>;
 
-/// Calls `each` for every line of a section between its first and its last.
+/// Calls `each` for every line of a section between its first and its last, without records that have the same facts now.
 fn each(manifest: &Manifest, place: &Range<u64>, each: Each<'_>) -> Result<(), Error> {
     let path = past_path(manifest.list().path());
     let failed = |error| Error::read(&path, error);
@@ -212,6 +215,9 @@ fn each(manifest: &Manifest, place: &Range<u64>, each: Each<'_>) -> Result<(), E
             return Ok(());
         }
         let more: More = serde_json::from_slice(&line).map_err(|error| wrong(error.to_string()))?;
+        if more.same {
+            continue;
+        }
         let hex = more.new_hex.and_then(|it| unhex(it.as_bytes()));
         let entry = match hex.or(more.new.map(String::into_bytes)) {
             Some(name) => Entry { name, record: None, is_gone: false },
@@ -340,7 +346,12 @@ impl<'a> Written<'a> {
     }
 
     /// The manifest, if it has these facts.
-    fn end(mut self, path: &Path, now: &Manifest, facts: &str) -> Result<Manifest, Error> {
+    fn end(
+        mut self,
+        path: &Path,
+        (now, past): (&Manifest, u64),
+        facts: &str,
+    ) -> Result<Manifest, Error> {
         self.write()?;
         let mut trailer = self.lines.trailer(&self.hashers.0.finalize());
         if trailer.facts != facts {
@@ -356,7 +367,7 @@ impl<'a> Written<'a> {
         self.write()?;
         self.list.1.rewind().map_err(failed)?;
         let list = List::of_file(now.list().path(), self.list.1)?;
-        Ok(Manifest::of_then(list, (self.header, trailer), self.index.1))
+        Ok(Manifest::of_then(list, (self.header, trailer), (self.index.1, past)))
     }
 }
 

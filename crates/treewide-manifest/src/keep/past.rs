@@ -53,6 +53,8 @@ pub(crate) struct Past {
     rules: Rules,
     /// Its length, if it is there.
     len: Option<u64>,
+    /// What begins here or later is not of this manifest.
+    end: u64,
     /// Its sections, once they are read.
     pieces: Option<Vec<Piece>>,
     /// The check of the last section that proves itself.
@@ -94,6 +96,7 @@ impl Past {
             since: ends.map(|it| it.0.began.clone()),
             rules: old.map(Manifest::rules).unwrap_or_default(),
             len: None,
+            end: old.map_or(u64::MAX, Manifest::past_end),
             pieces: None,
             lines: None,
             last: None,
@@ -150,6 +153,7 @@ impl Past {
     /// Reads all sections.
     fn read(&mut self, file: &File, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), Error> {
         let pieces = pieces(file, each).map_err(|error| Error::read(&self.path, error))?;
+        let pieces: Vec<_> = pieces.into_iter().filter(|it| it.start < self.end).collect();
         let (mut good, mut wrong): (Vec<&Section>, _) = (Vec::new(), None);
         for piece in &pieces {
             let Some(section) = &piece.section else {
@@ -194,9 +198,11 @@ impl Past {
         let failed = |error| Error::read(&self.path, error);
         let file = regular::open(&self.path).map_err(failed)?;
         self.lines = Some(Lines::open(&self.path).map_err(failed)?);
-        let mut usual = Usual::default();
+        let (mut usual, end) = (Usual::default(), self.end);
         self.read(&file, &mut |place, line| {
-            if let Ok(it) = usual.any(line) {
+            if place < end
+                && let Ok(it) = usual.any(line)
+            {
                 each(place, it.record);
             }
         })
@@ -234,7 +240,7 @@ impl Past {
     ) -> Result<Option<String>, Error> {
         let from = self.facts.clone().filter(|_| additions.is_known);
         let has_section = match &from {
-            Some(from) => from != to,
+            Some(from) => from != to || additions.count > 0,
             None => additions.count > 0 || self.len.is_some(),
         };
         let forgets = self.forget.is_some() && self.len.is_some();
@@ -389,12 +395,13 @@ pub struct PastTotals {
     pub damage: Option<String>,
 }
 
-/// The sections of the past of a manifest that prove themselves, and where they are.
+/// The sections of the past of a manifest that prove themselves and changed it, and where they are.
 pub(crate) fn sections(manifest: &Manifest) -> Result<Vec<(Section, Range<u64>)>, Error> {
     let Some(mut past) = Past::of(manifest)? else { return Ok(Vec::new()) };
     past.read_once()?;
     let pieces = past.pieces.into_iter().flatten();
-    Ok(pieces.filter_map(|it| Some((it.section?, it.start..it.stop))).collect())
+    let sections = pieces.filter_map(|it| Some((it.section?, it.start..it.stop)));
+    Ok(sections.filter(|it| it.0.is_change()).collect())
 }
 
 /// Reads the past of a manifest as a whole. `None` if it has none.
@@ -405,7 +412,7 @@ pub fn past_totals(manifest: &Manifest) -> Result<Option<PastTotals>, Error> {
     let Some(mut past) = Past::of(manifest)? else { return Ok(None) };
     past.read_once()?;
     let sections = past.pieces.iter().flatten().filter_map(|it| it.section.as_ref());
-    let runs: Vec<_> = sections.filter(|it| it.header.gap.is_none()).collect();
+    let runs: Vec<_> = sections.filter(|it| it.header.gap.is_none() && it.is_change()).collect();
     let first = runs.first().map(|it| it.header.run.clone());
     Ok(Some(PastTotals { runs: runs.len(), first, bytes: past.len, damage: past.said() }))
 }

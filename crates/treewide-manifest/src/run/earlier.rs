@@ -7,14 +7,14 @@ use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Manifest, Records};
 use crate::format::name;
 use crate::format::record::{Doubt, Facts, FileRecord, Record, What};
-use crate::format::regular::then;
 use crate::format::trust::Key;
 use crate::keep::past::Past;
 use crate::run::verdict::{Change, Then, Verdict, other_content};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::rc::Rc;
 use std::time::UNIX_EPOCH;
 use treewide::OUT_LEN;
 use treewide_files::Stamp;
@@ -32,11 +32,14 @@ pub(crate) struct Earlier {
     pub(crate) past: Option<Past>,
     has: Option<Table>,
     had: Option<Table>,
+    /// What is known of contents in doubt.
+    doubted: HashMap<[u8; OUT_LEN], Doubts>,
     /// Why the past cannot be read.
     failed: Option<String>,
 }
 
 /// A record of the manifest, or of its past.
+#[derive(Clone, Debug)]
 struct Was {
     name: Vec<u8>,
     file: FileRecord,
@@ -45,6 +48,9 @@ struct Was {
     /// When the manifest had it last.
     until: Option<String>,
 }
+
+/// Records in doubt with a content, and those with that content under such names, or that someone accepted.
+type Doubts = Rc<(Vec<Was>, Vec<Was>)>;
 
 /// What earlier records say of a file.
 #[derive(Default)]
@@ -59,6 +65,10 @@ pub(crate) struct Judged {
 impl Was {
     fn has(&self, digest: &[u8; OUT_LEN]) -> bool {
         equal(&self.file.digest, digest)
+    }
+
+    fn is_accepted(&self) -> bool {
+        self.file.facts.as_ref().is_some_and(|it| it.accepted)
     }
 
     fn then(&self, as_then: bool, is_back: bool) -> Option<Then> {
@@ -83,13 +93,13 @@ impl Earlier {
         Self { manifest, past, had, ..Self::default() }
     }
 
-    /// For a run that writes nothing, and does without a past that cannot be read. That of a manifest as it was is that of the one of now.
+    /// For a run that writes nothing, and does without a past that cannot be read. That of a manifest as it was ends there.
     pub(crate) fn of(manifest: &Manifest) -> Self {
-        let past = match then(manifest.list().path()) {
-            Some((list, _)) => Past::open(list, None).map(Some),
-            None => Past::of(manifest),
+        let (past, failed) = match Past::of(manifest) {
+            Ok(past) => (past, None),
+            Err(error) => (None, Some(cause(&error))),
         };
-        Self::new(Some(manifest), past.ok().flatten())
+        Self { failed, ..Self::new(Some(manifest), past) }
     }
 
     /// Damage of the past, if it was needed and is there.
@@ -105,11 +115,7 @@ impl Earlier {
         let mut table = Table::default();
         if let Err(error) = past.records(&mut |place, record| table.add(place, &record)) {
             // A run that writes ends with that error; others do without the past.
-            let cause = match error.kind() {
-                ErrorKind::Read(cause) => cause.to_string(),
-                _ => error.to_string(),
-            };
-            (self.failed, table) = (Some(cause), Table::default());
+            (self.failed, table) = (Some(cause(&error)), Table::default());
         }
         if past.said().is_some() {
             table.retain(|place| past.section(place).is_some());
@@ -180,6 +186,33 @@ impl Earlier {
         Ok(Found { has, had: all(self.had()?) })
     }
 
+    /// Whether a record in doubt fits.
+    fn has_doubt(&mut self, fits: impl Fn(&Doubted) -> bool) -> Result<bool, Error> {
+        let has_doubts = self.manifest.as_ref().is_some_and(Manifest::has_doubts);
+        let is_it = has_doubts && self.has()?.doubts.iter().any(&fits);
+        Ok(is_it || self.had()?.doubts.iter().any(&fits))
+    }
+
+    /// What is known of a content in doubt. It is read once.
+    fn doubted(&mut self, digest: &[u8; OUT_LEN]) -> Result<Doubts, Error> {
+        if let Some(it) = self.doubted.get(digest) {
+            return Ok(Rc::clone(it));
+        }
+        let doubts = self.doubts(|it| it.found == Some(*digest))?;
+        if doubts.all().next().is_none() {
+            return Ok(Rc::default());
+        }
+        let begun = begin(digest);
+        let same = |it: &Table| it.files.iter().copied().filter(|it| it.begun == begun).collect();
+        let same = Found { has: same(self.has()?), had: same(self.had()?) };
+        let (doubts, mut same) = (self.read(doubts)?, self.read(same)?);
+        let names: HashSet<_> = doubts.iter().map(|it| &it.name).collect();
+        same.retain(|it| it.has(digest) && (it.is_accepted() || names.contains(&it.name)));
+        let known = Rc::new((doubts, same));
+        self.doubted.insert(*digest, Rc::clone(&known));
+        Ok(known)
+    }
+
     /// The records that were in doubt with the content of this file, and not accepted with it, and whether it was accepted under its name,
     /// or where the file was moved from: then there are none. What is accepted under one name is in doubt under others that were.
     fn in_doubt(
@@ -188,20 +221,14 @@ impl Earlier {
         digest: &[u8; OUT_LEN],
     ) -> Result<(Vec<Was>, bool), Error> {
         let (name, path, stamp) = file;
-        let doubts = self.doubts(|it| it.found == Some(*digest))?;
-        if doubts.all().next().is_none() {
-            return Ok((Vec::new(), false));
-        }
-        let begun = begin(digest);
-        let same = |it: &Table| it.files.iter().copied().filter(|it| it.begun == begun).collect();
-        let same = Found { has: same(self.has()?), had: same(self.had()?) };
-        let (mut doubts, mut same) = (self.read(doubts)?, self.read(same)?);
+        let known = self.doubted(digest)?;
         // An empty file is a copy of nothing: it is the one that was in doubt, or none.
         let may_be = |it: &Was| stamp.len > 0 || has_inode(&it.file, stamp);
         let is_own = |it: &Was| it.name == name && it.until.is_none();
         let is_old = |it: &Was| stamp.len > 0 || is_as_old(path, &it.file);
-        doubts.retain(|it| is_own(it) || may_be(it) && is_old(it));
-        same.retain(|it| it.has(digest) && may_be(it));
+        let doubts = known.0.iter().filter(|it| is_own(it) || may_be(it) && is_old(it));
+        let mut doubts: Vec<_> = doubts.cloned().collect();
+        let same: Vec<_> = known.1.iter().filter(|it| may_be(it)).collect();
         doubts.retain(|was| !same.iter().any(|it| it.name == was.name && it.at > was.at));
         let is_copy = last(name, stamp.len, stamp.mtime).is_some();
         let is_moved =
@@ -210,8 +237,7 @@ impl Earlier {
             true => !doubts.iter().any(|it| it.name == name),
             false => !doubts.iter().any(is_own) && is_moved(it),
         };
-        same.retain(|it| it.file.facts.as_ref().is_some_and(|it| it.accepted));
-        let is_accepted = same.iter().any(is_here);
+        let is_accepted = same.iter().any(|it| it.is_accepted() && is_here(it));
         doubts.retain(|_| !is_accepted);
         Ok((doubts, is_accepted))
     }
@@ -233,8 +259,7 @@ impl Earlier {
                 && fits(it, &record)
             {
                 let digest = it.digest;
-                let times = self.doubts(|it| it.seen.is_some_and(|key| key.is_of(stamp)))?;
-                let is_doubt = times.all().next().is_some()
+                let is_doubt = self.has_doubt(|it| it.seen.is_some_and(|key| key.is_of(stamp)))?
                     || !self.in_doubt((name, path, stamp), &digest)?.0.is_empty();
                 return Ok((!is_doubt).then_some((record, until)));
             }
@@ -252,7 +277,7 @@ impl Earlier {
         }
         // A copy of a file in doubt has any length.
         let is_it = |it: &Doubted| it.seen.is_some_and(|key| key.inode == Some(stamp.inode));
-        Ok(self.doubts(|it| stamp.len > 0 || is_it(it))?.all().next().is_some())
+        self.has_doubt(|it| stamp.len > 0 || is_it(it))
     }
 
     /// Judges a file that has other content than the record `was` of its name, by which alone the verdict is this one. Content that its
@@ -372,9 +397,9 @@ impl Earlier {
         let What::File(FileRecord { digest, facts: Some(facts) }) = &new.what else {
             return Ok(Judged::default());
         };
-        let Some((key, inode)) = facts.seen().and_then(|it| Some((it, it.inode?))) else {
-            return Ok(Judged::default());
-        };
+        let Some(key) = facts.seen() else { return Ok(Judged::default()) };
+        // Where inodes do not last, it has that of no record.
+        let inode = key.inode.unwrap_or(0);
         let (mtime, ctime, len) = (Some(key.mtime), Some(key.ctime), facts.bytes);
         let device = key.device.unwrap_or(0);
         let stamp = Stamp { len, mtime, ctime, inode, device, mode: 0, links: 1, is_file: true };
@@ -382,6 +407,14 @@ impl Earlier {
         let Some((was, verdict)) = was else { return self.judge(&new.name, None, file, digest) };
         let then = self.judge_other(&new.name, (&mut was.clone(), verdict), file, digest)?;
         Ok(Judged { then, ..Judged::default() })
+    }
+}
+
+/// Why the past cannot be read.
+fn cause(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Read(cause) => cause.to_string(),
+        _ => error.to_string(),
     }
 }
 

@@ -496,7 +496,8 @@ impl<'a> Run<'a> {
                 new.accept();
             }
             self.new_file(&new.name, read.bytes);
-            let told = doubt.map(|(verdict, was)| self.doubt(&mut new, verdict, *was, judge));
+            let told = doubt
+                .map(|(verdict, was)| self.doubt(&mut new, (verdict, then.as_ref()), *was, judge));
             self.added(&new, (told, then), judge);
             return self.write(&new);
         };
@@ -526,7 +527,8 @@ impl<'a> Run<'a> {
                     let (options, verdict) = (self.options, &finding.verdict);
                     finding.located =
                         Judge::located(outboards, options, place, &was, &read, verdict);
-                    finding.verdict = self.doubt(&mut new, finding.verdict, was, judge);
+                    let of_it = (finding.verdict, finding.then.as_ref());
+                    finding.verdict = self.doubt(&mut new, of_it, was, judge);
                 }
                 if finding.verdict == Verdict::Accepted {
                     finding = about(&new.name, Type::File, Verdict::Accepted);

@@ -74,7 +74,8 @@ impl Finding {
         text
     }
 
-    fn told(&self) -> String {
+    /// The same, without runs before this one.
+    pub(crate) fn told(&self) -> String {
         match (&self.verdict, &self.then) {
             (verdict, None) | (verdict @ Verdict::Suspect { from: Some(_), .. }, _) => {
                 verdict.detail()
@@ -309,7 +310,9 @@ impl Verdict {
     /// Since when the record of its path is in doubt, and when that was last read as recorded, if this is about that.
     pub(crate) fn since(&self, record: Option<&Facts>) -> Option<Since> {
         let record = record.filter(|_| self.is_doubtful() || self.class().is_unknown())?;
-        let since = |it: &Doubt| Since { day: it.since, read: record.read, said: it.said.clone() };
+        // What was said of another path is not so of this one.
+        let said = |it: &Doubt| self.from().map_or(it.said.clone(), |_| String::new());
+        let since = |it: &Doubt| Since { day: it.since, read: record.read, said: said(it) };
         record.doubt.as_deref().map(since)
     }
 

@@ -13,7 +13,7 @@ use crate::keep::past::section::{END, Header, push_end};
 use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
-use treewide::Hasher;
+use treewide::{Hasher, OUT_LEN};
 use treewide_files::list::read_line;
 
 /// Bytes of a section that are held in memory.
@@ -79,7 +79,10 @@ impl Additions {
             Held::Same => Ok(()),
             Held::Was(was) if was.name == is.name => {
                 if self.has_other_facts(&was, is) {
-                    self.push(&was, false)
+                    self.push(&was, b"}\n")
+                } else if found(&was).is_some_and(|it| found(is) != Some(it)) {
+                    // What it had is known to be wrong, also once it is restored.
+                    self.push(&was, b",\"same\":true}\n")
                 } else {
                     Ok(())
                 }
@@ -132,7 +135,7 @@ impl Additions {
                 _ => {}
             }
             match index::parse(&line) {
-                Ok(it) if it.has_digest => self.push(&it.record, false)?,
+                Ok(it) if it.has_digest => self.push(&it.record, b"}\n")?,
                 Ok(_) => {}
                 Err(_) if line.starts_with(END) || line.starts_with(regular::INDEX) => {}
                 Err(_) => lost += 1,
@@ -143,7 +146,7 @@ impl Additions {
     /// Everything about the path was written.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         match std::mem::take(&mut self.held) {
-            Held::Was(was) => self.push(&was, true),
+            Held::Was(was) => self.push(&was, b",\"gone\":true}\n"),
             Held::Nothing | Held::Same => Ok(()),
         }
     }
@@ -165,14 +168,13 @@ impl Additions {
         is_other || !changes(&was.xattrs, &is.xattrs, self.rules.xattrs).is_empty()
     }
 
-    fn push(&mut self, was: &Record, is_gone: bool) -> io::Result<()> {
+    fn push(&mut self, was: &Record, end: &[u8]) -> io::Result<()> {
         if !self.has_old {
             return Ok(());
         }
         self.count += 1;
         self.line.clear();
         push_record(&mut self.line, was, true, &mut self.day);
-        let end: &[u8] = if is_gone { b",\"gone\":true}\n" } else { b"}\n" };
         self.line.extend_from_slice(end);
         self.text.write_all(&self.line)
     }
@@ -205,4 +207,9 @@ impl Additions {
         section.write_all(&line)?;
         Ok((section, check))
     }
+}
+
+/// The content with which a file is in doubt.
+fn found(record: &Record) -> Option<[u8; OUT_LEN]> {
+    record.facts()?.doubt.as_ref()?.found
 }

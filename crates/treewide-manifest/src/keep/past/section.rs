@@ -98,6 +98,11 @@ impl Section {
         self.header.gap.is_some() || before.map_or(after.is_none(), |it| it.is_before(after))
     }
 
+    /// Whether the facts changed, or it is a gap.
+    pub(super) fn is_change(&self) -> bool {
+        self.header.gap.is_some() || self.from() != self.to.as_ref()
+    }
+
     pub(crate) fn from(&self) -> Option<&String> {
         self.header.from.as_ref().and_then(Option::as_ref)
     }

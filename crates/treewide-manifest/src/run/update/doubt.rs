@@ -4,8 +4,9 @@ use crate::error::Error;
 use crate::format::name;
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::run::judge::Judge;
+use crate::run::moves::about;
 use crate::run::update::Run;
-use crate::run::verdict::Verdict;
+use crate::run::verdict::{Finding, Then, Verdict};
 use treewide_files::Stamp;
 
 impl Run<'_> {
@@ -59,7 +60,7 @@ impl Run<'_> {
     pub(super) fn doubt(
         &mut self,
         new: &mut Record,
-        verdict: Verdict,
+        (verdict, then): (Verdict, Option<&Then>),
         mut was: FileRecord,
         judge: &mut Judge<'_>,
     ) -> Verdict {
@@ -70,7 +71,11 @@ impl Run<'_> {
         // It is read each time, and found again, until it is accepted.
         if let What::File(FileRecord { facts: Some(now), digest }) = &new.what {
             let facts = was.facts.get_or_insert(Facts::of(now.bytes));
-            facts.doubt(now.seen(), now.bytes, (*digest, verdict.detail()));
+            let its = facts.doubt.as_mut().filter(|_| verdict.from().is_some());
+            its.into_iter().for_each(|it| it.said.clear());
+            let finding = about(&new.name, Type::File, verdict.clone());
+            let said = Finding { then: then.cloned(), ..finding }.told();
+            facts.doubt(now.seen(), now.bytes, (*digest, said));
         }
         new.what = What::File(was);
         judge.report.files_kept += 1;
