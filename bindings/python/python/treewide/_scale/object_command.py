@@ -295,7 +295,7 @@ class ObjectCovering:
             evidence.get("read", 0),
             self.cover.bytes_read,
             self.causes,
-            digests={url: it.digest for url in self.urls if (it := found.get(url)) and it.digest is not None},
+            digests={url: read.digest for url in self.urls if (read := found.get(url)) and read.digest is not None},
             more={"only": {"urls": len(self.urls), "of": of} if len(self.urls) < of else None},
             why=why,
             # What is hashed is not read again to write an outboard.
