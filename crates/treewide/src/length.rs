@@ -167,6 +167,7 @@ pub(crate) fn read_at(mut file: &File, buffer: &mut [u8], at: u64) -> io::Result
 #[cfg(not(any(unix, windows)))]
 pub(crate) use seek_and_read as read_at;
 
+/// Reads at a place by way of the position, and puts that back.
 #[cfg(not(windows))]
 pub(crate) fn seek_and_read(mut file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     use std::io::{Read, Seek, SeekFrom};
@@ -225,7 +226,7 @@ mod linux {
 
     pub(super) fn is_guess(file: &File, opened: &Metadata) -> bool {
         if libc::major(opened.dev()) != 0 {
-            // What lies on a device is not made up, and the question takes as long as opening a file.
+            // What lies on a device is not made up: a system call less for each file.
             return false;
         }
         match file_system(file) {
