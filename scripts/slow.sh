@@ -14,7 +14,7 @@
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
-. scripts/steps.sh
+. scripts/sections.sh
 
 # rustc's architecture, qemu's, Debian's, and further options of the compiler and the emulator.
 readonly EMULATED=(
@@ -139,7 +139,7 @@ thread_sanitizer() {
     # The standard library too, or its synchronisation would not be seen.
     RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=$target/tsan \
         tests +nightly test -Zbuild-std --locked --no-fail-fast -p treewide --target $HOST --all-features \
-        --test kernels --test batch --test differential
+        --test kernels --test hashing
 }
 
 wasm() {
@@ -147,8 +147,9 @@ wasm() {
     need_target stable wasm32-wasip1
     export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/scripts/wasi.mjs"
     export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS=$1 TREEWIDE_TEST_SCALE=0.3
-    tests test --locked -p treewide --target wasm32-wasip1 --release --lib --test kernels \
-        --test differential
+    local what=(--locked -p treewide --target wasm32-wasip1 --release)
+    tests test "${what[@]}" --lib --test kernels
+    tests test "${what[@]}" --test hashing differential
 }
 
 refused() {
@@ -280,41 +281,6 @@ fuzz() {
         -max_total_time="$seconds_each" -max_len=4096 -print_final_stats=1
 }
 
-failed=0
-names=() listing=no
-section() {
-    local name=$1 word
-    shift
-    if [[ $listing == yes ]]; then
-        names+=("$name")
-        return 0
-    fi
-    if [[ ${#words[@]} -gt 0 ]]; then
-        for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
-        [[ $name == *"$word"* ]] || return 0
-    fi
-    local log=$logs/${name//[^a-z0-9_.]/-}.log code result=ok started=$SECONDS
-    printf '%-44s ' "$name"
-    (set -e; "$@") </dev/null >"$log" 2>&1
-    code=$?
-    case $code in
-        0) ;;
-        "$CANNOT_RUN") result=SKIPPED ;;
-        *) result=FAILED failed=$((failed + 1)) ;;
-    esac
-    printf '%-8s %5d s' "$result" $((SECONDS - started))
-    awk '/^test result: / { p += $4; f += $6 }
-         /: [0-9]+ cases/ { sub(/ cases.*/, ""); sub(/.*: /, ""); c += $0 }
-         /number_of_executed_units/ { e = $NF }
-         END {
-             if (p + f) printf "  %d passed, %d failed, %d cases", p, f, c
-             if (e) printf "  %d executions", e
-             print ""
-         }' "$log"
-    grep '^SKIPPED: ' "$log" | sort -u | sed 's/^/    /'
-    [[ $result != FAILED ]] || tail -n 40 "$log" | sed 's/^/    | /'
-}
-
 sections() {
     for it in "${EMULATED[@]}"; do
         read -r -a it <<<"$it"
@@ -350,20 +316,7 @@ sections() {
     done
 }
 
-# A word that means nothing is an error at once.
-listing=yes
+check_words sections
+rm -rf "$logs" && mkdir -p "$logs"
 sections
-listing=no
-all=$(printf '%s\n' "${names[@]}")
-for word in "${words[@]}"; do
-    if [[ $all != *"$word"* ]]; then
-        echo "no section has \`$word' in its name; there are:" >&2
-        printf '  %s\n' "${names[@]}" >&2
-        exit 2
-    fi
-done
-
-mkdir -p "$logs"
-sections
-echo "$(rustc --version), $(uname -sm), $(nproc) CPUs, $((SECONDS / 60)) min $((SECONDS % 60)) s"
-((failed == 0))
+summary

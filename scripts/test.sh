@@ -43,9 +43,16 @@ unset RUSTFLAGS RUSTDOCFLAGS TREEWIDE_KERNEL TREEWIDE_TEST_SCALE
 export CARGO_TERM_COLOR=never DEBIAN_FRONTEND=noninteractive PATH="$PATH:$HOME/.cargo/bin:/usr/lib/wine" # Debian's wine64
 [[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0
 
+words=("$@") part=plain
+case ${1:-} in
+    --all | --rest) part=${1#--} words=("${@:2}") ;;
+    --*) echo "there is no option $1; there are --all and --rest" >&2; exit 2 ;;
+    ?*) part=all ;;
+esac
+
 # ---- What sections are made of -------------------------------------------------------------------
 
-. scripts/steps.sh
+. scripts/sections.sh
 
 # A command that counts as one test, unless it runs tests that count themselves.
 step() {
@@ -336,26 +343,28 @@ machine_code() {
     step "$python" scripts/cuda.py census --check
 }
 
-# All crates except for GPUs, which take half as long to build as all the rest. The library has the features that it has
-# with --all-features, so that what is built here also serves the sections with GPUs.
+# All crates except for GPUs, which take half as long to build as all the rest, and for what measures. The library has the
+# features that it has with --all-features, so that what is built here also serves the sections with GPUs.
 native() {
     local features
     features=$(library_features | sed 's|^|treewide/|' | paste -sd,)
-    run_tests --workspace --exclude treewide-gpu --features "$features"
+    run_tests --workspace --exclude treewide-gpu --exclude treewide-bench --features "$features"
     ! command -v python3 >/dev/null || step python3 scripts/names.py "command line"
 }
 
-# The integration tests of the GPU crate.
-gpu_tests() {
+# The arguments for the integration tests of a crate, in its folder.
+tests_of() {
     local file
-    for file in crates/treewide-gpu/tests/*.rs; do echo "--test $(basename "$file" .rs)"; done
+    for file in "$1"/tests/*.rs; do echo "--test $(basename "$file" .rs)"; done
 }
 
-# Tests that GPU features bring, on the twin, and as built for the sections after this one. Other devices have a section.
+# Tests that GPU features bring, on the twin, what measures, and what is built for the sections after this one. Other devices have a section.
 with_gpus() {
     # shellcheck disable=SC2046 # several words
-    TREEWIDE_TEST_BACKEND=twin run_tests --workspace --all-features --lib --bins $(gpu_tests)
-    run_tests --workspace --all-features --test cli --test commands device
+    TREEWIDE_TEST_BACKEND=twin run_tests --workspace --all-features --lib --bins $(tests_of crates/treewide-gpu)
+    run_tests --workspace --all-features --test cli device
+    # shellcheck disable=SC2046
+    run_tests --workspace --all-features $(tests_of dev/bench)
 }
 
 # The quick ones; all are in scripts/slow.sh.
@@ -381,15 +390,10 @@ capi_rest() {
     step make -C bindings/c check TESTS=quick
 }
 
-# The Python package, as pip installs it. The wheel is built without the optimisations across crates, which take the most time.
+# The Python package, as pip installs it. A wheel without optimisation, except for hashing, is built in a fifth of the time.
 python_check() {
     need python3
-    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 step bindings/python/check.sh "$@"
-}
-
-# A wheel without optimisation, except for hashing, is built in half the time.
-python_package() {
-    PROFILE=dev python_check package blake3_suite
+    PROFILE=dev step bindings/python/check.sh "$@"
 }
 
 # The Swift package over the C libraries, on the twin and lavapipe, and a new package as README.md has it.
@@ -413,7 +417,7 @@ gpu() {
         echo "SKIPPED: there is no lavapipe on this machine"
     fi
     # shellcheck disable=SC2046 # several words
-    run_tests --workspace --all-features $(gpu_tests)
+    run_tests --workspace --all-features $(tests_of crates/treewide-gpu)
 }
 
 # Tests of the library that ask nothing new of another kernel, or run all kernels themselves: they run once, in `native`.
@@ -475,83 +479,19 @@ emulated() {
     run_tests "${what[@]}" --test outboard --test stack
 }
 
-# ---- Running and counting ------------------------------------------------------------------------
+# ---- What runs -----------------------------------------------------------------------------------
 
-rows=()
-notes=()
-names=() listing=no
-passed=0 failed=0 skipped=0
-words=("$@") part=plain
-case ${1:-} in
-    --all | --rest) part=${1#--} words=("${@:2}") ;;
-    --*) echo "there is no option $1; there are --all and --rest" >&2; exit 2 ;;
-    ?*) part=all ;;
-esac
-
-# The sum of the numbers that `sed` finds in the log.
-count() {
-    sed -nE "$1" "$log" | awk '{ sum += $1 } END { print sum + 0 }'
-}
-
-# The failures that a log lists, or else the whole log.
-failures() {
-    sed -n '/^failures:$/,/^test result: /p' "$1" | grep . || cat "$1"
-}
-
-# section KIND NAME COMMAND...: run it unless it was not asked for. KIND is the part it belongs to, `plain` or `rest`, or
-# `install`, which counts as no test, and as no failure where it fails: the sections that need it fail.
-section() {
-    local kind=$1 name=$2 word
-    shift 2
-    if [[ $listing == yes ]]; then
-        names+=("$name")
-        return 0
-    fi
-    [[ $kind == install || $part == all || $kind == "$part" ]] || return 0
-    if [[ $kind != install && ${#words[@]} -gt 0 ]]; then
-        for word in "${words[@]}"; do [[ $name != *"$word"* ]] || break; done
-        [[ $name == *"$word"* ]] || return 0
-    fi
-    local log=$logs/${name//[^a-z0-9_.]/-}.log code started=$SECONDS
-    printf '%-32s ' "$name"
-    (set -e; "$@") </dev/null >"$log" 2>&1
-    code=$?
-    local result=ok p f s cases seconds=$((SECONDS - started))
-    p=$(count 's/^test result: (.* )?([0-9]+) passed;.*/\2/p')
-    f=$(count 's/^test result: (.* )?([0-9]+) failed;.*/\2/p')
-    s=$(count 's/^test result: (.* )?([0-9]+) ignored;.*/\2/p')
-    cases=$(count 's/^.*: ([0-9]+) cases.*/\1/p')
-    [[ $kind == install ]] || ((p + f + s > 0)) || p=$(grep -c '^+ ' "$log")
-    if ((code == CANNOT_RUN)) || { ((code != 0)) && [[ $kind == install ]]; }; then
-        result=SKIPPED
-        grep -q '^SKIPPED: ' "$log" || echo "SKIPPED: $(tail -n 1 "$log")" >>"$log"
-    elif ((code != 0)); then
-        result=FAILED
-        # A step that fails is not a test that passes, and the fault may be outside of tests.
-        grep -q '^test result: ' "$log" || ((p = p > 0 ? p - 1 : 0))
-        ((f > 0)) || f=1
-    fi
-    # Sections that cannot run, and tests that lack something on this machine, say so.
-    local note noted
-    noted=$(sed -n 's/^SKIPPED: //p' "$log" | sort -u)
-    if [[ -n $noted ]]; then
-        while read -r note; do notes+=("$name: $note"); done <<<"$noted"
-        ((s += $(wc -l <<<"$noted")))
-    fi
-    ((passed += p, failed += f, skipped += s))
-    printf '%-8s %5d s %7d tests %9d cases\n' "$result" "$seconds" "$p" "$cases"
-    rows+=("$(printf '%-32s %-8s %7d %9d %9d %9d %9d' "$name" "$result" "$seconds" "$p" "$f" "$s" "$cases")")
-    if [[ $result == FAILED ]]; then
-        echo "---- from $log:"
-        failures "$log" | tail -n 100
-        echo "----"
-    fi
-    [[ $result != FAILED ]]
-}
+# What sections need: where it cannot be installed, they say so.
+install() {
+    local log=$logs/$1.log
+    echo "$1: looked for"
+    (set -e; "${@:2}") </dev/null >"$log" 2>&1 && return
+    sed -n "s/^SKIPPED: /SKIPPED in $1: /p" "$log" | grep . || echo "SKIPPED in $1: $(tail -n 1 "$log")"
+} >>"$logs/notes"
 
 # Which kernels this CPU can run is known only when they are built; their names are known before.
 kernels_to_test() {
-    if [[ $listing == yes ]]; then
+    if [[ -n ${listing:-} ]]; then
         find crates/treewide/src/kernel -name '*.rs' -exec \
             sed -nE 's/.*\b[A-Z0-9_]+: "([a-z0-9-]+)", .*/\1/p' {} + | sort -u
     else
@@ -559,100 +499,75 @@ kernels_to_test() {
     fi
 }
 
-sections() {
-    section plain "formatting" formatting
-    section plain "scripts" scripts
-    section plain "prose" prose
-    section plain "known answers" known_answers
-    section plain "native" native
-    section plain "capi" capi
-    section plain "python" python_package
-    section rest "workflows" workflows
-    section rest "lints" lints
-    section rest "lints: each feature alone" features
-    section rest "documentation" documentation
-    section rest "cuda machine code" machine_code
-    section rest "with GPUs" with_gpus
-    section rest "GPU devices" gpu
-    section rest "clients" clients
-    section rest "unoptimised client" unoptimised
-    section rest "capi, the rest" capi_rest
-    section rest "python lints" python_check lints types
-    # The wheel of PyTorch has 540 MB, and 1.4 GB when it is there.
-    section rest "python torch" python_check torch
-    section rest "scale" python_check scale
-    section rest "swift" swift_package
-    # Which they are is known when they are built.
-    if [[ $part != plain ]]; then
-        for kernel in $(kernels_to_test); do
-            section rest "kernel $kernel" forced "$kernel"
-        done
-    fi
-    for it in "${EMULATED[@]}"; do
-        IFS=: read -r arch qemu _ <<<"$it"
-        section rest "emulated $arch" emulated "$arch" "$qemu"
-    done
-    section rest "wasm" wasm
-    section rest "npm" npm_package
-    section rest "lints: $WASM" wasm_lints
-    for it in "${NO_STD[@]}"; do
-        section rest "no_std $it" no_std "$it"
-    done
-    for it in "${FOREIGN[@]}"; do
-        section rest "lints: $it" foreign "$it"
-    done
-    section rest "windows" windows
-    section rest "newest Rust" newest_rust
-    section rest "oldest Rust, $rust_version" oldest_rust
-    section rest "oldest dependencies" oldest_dependencies
-    section rest "miri" miri
+# Lanes run side by side: of each pair, the first has what builds in the folder of the workspace.
+plain_workspace() {
+    section "formatting" formatting
+    section "scripts" scripts
+    section "prose" prose
+    section "known answers" known_answers
+    section "native" native
 }
 
-# A word without a section is an error before anything is installed.
-listing=yes
-sections
-listing=no
-all=$(printf '%s\n' "${names[@]}")
-for word in "${words[@]}"; do
-    if [[ $all != *"$word"* ]]; then
-        echo "no section has \`$word' in its name; there are:" >&2
-        printf '  %s\n' "${names[@]}" >&2
-        exit 2
-    fi
-done
+plain_packages() {
+    section "capi" capi
+    section "python" python_check package blake3_suite
+}
 
-mkdir -p "$logs" && rm -f "$logs"/*.log
-section install "packages" packages
-section install "toolchain" toolchain
+rest_workspace() {
+    section "lints" lints
+    section "lints: each feature alone" features
+    section "documentation" documentation
+    section "with GPUs" with_gpus
+    section "GPU devices" gpu
+    for it in $(kernels_to_test); do section "kernel $it" forced "$it"; done
+    section "unoptimised client" unoptimised
+    section "lints: $WASM" wasm_lints
+    for it in "${FOREIGN[@]}"; do section "lints: $it" foreign "$it"; done
+    section "oldest Rust, $rust_version" oldest_rust
+}
+
+rest_packages() {
+    section "workflows" workflows
+    section "cuda machine code" machine_code
+    section "capi, the rest" capi_rest
+    section "python lints" python_check lints types
+    # The wheel of PyTorch has 540 MB, and 1.4 GB when it is there.
+    section "python torch" python_check torch
+    section "scale" python_check scale
+    section "npm" npm_package
+    section "swift" swift_package
+    section "clients" clients
+    section "newest Rust" newest_rust
+    section "oldest dependencies" oldest_dependencies
+    section "miri" miri
+    for it in "${EMULATED[@]}"; do
+        IFS=: read -r arch qemu _ <<<"$it"
+        section "emulated $arch" emulated "$arch" "$qemu"
+    done
+    section "wasm" wasm
+    for it in "${NO_STD[@]}"; do section "no_std $it" no_std "$it"; done
+    section "windows" windows
+}
+
+check_words {plain,rest}_{workspace,packages}
+rm -rf "$logs" && mkdir -p "$logs"
+install "packages" packages
+install "toolchain" toolchain
 if ! command -v cargo >/dev/null; then
     echo "There is no cargo, and it cannot be installed: see $logs/toolchain.log" >&2
     exit 1
 fi
 ! is_too_old || export RUSTUP_TOOLCHAIN=stable
 export B3SUM=$target/tools/bin/b3sum
-section install "b3sum" real_b3sum
-[[ $part == plain ]] || section install "cuda compiler" cuda_tools
+install "b3sum" real_b3sum
+[[ $part == plain ]] || install "cuda compiler" cuda_tools
 [[ -x $B3SUM ]] || unset B3SUM
 # Kernels are also compiled at run time, with the NVRTC that programs find.
 if nvrtc=$("$target/tools/cuda/bin/python" scripts/cuda.py where 2>/dev/null); then
     export LD_LIBRARY_PATH=$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
 
-sections
-if [[ ${#words[@]} -gt 0 && $((passed + failed + skipped)) == 0 ]]; then
-    echo "nothing was tested: this machine has no such section" >&2
-    exit 2
-fi
-
-echo
-printf '%-32s %-8s %7s %9s %9s %9s %9s\n' section result seconds passed failed skipped cases
-printf '%s\n' "${rows[@]}"
-if [[ ${#notes[@]} -gt 0 ]]; then
-    echo
-    printf 'SKIPPED in %s\n' "${notes[@]}"
-fi
-echo
-echo "$(rustc --version), $(uname -sm), $(nproc) CPUs, $((SECONDS / 60)) min $((SECONDS % 60)) s"
-[[ $part != plain ]] || echo "That was the quick part; scripts/test.sh --rest has what it leaves out."
-echo "$passed passed, $failed failed, $skipped skipped"
-((failed == 0))
+for it in plain rest; do
+    [[ $part != "$it" && $part != all ]] || side_by_side "${it}_workspace" "${it}_packages"
+done
+summary

@@ -72,7 +72,7 @@ impl SmallFiles {
     pub(crate) fn hash<A, N>(&mut self, group: &mut [Place<A, N>], other: OtherOf<A>) {
         // Not before the first group: many runs have none.
         if self.buffer.is_empty() {
-            self.buffer.resize(BUFFER + PAGE, 0);
+            self.buffer = vec![0; BUFFER + PAGE];
             self.ends = vec![(PAST_PAGE + PAGE - self.buffer.as_ptr().addr() % PAGE) % PAGE];
         }
         for index in 0..group.len() {

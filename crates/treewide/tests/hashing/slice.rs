@@ -1,12 +1,8 @@
 //! `outboard::slice`: what was sent comes back; what was changed, cut off or made of something else is found before a
 //! byte of it is handed out; `bao-tree` reads ours, and we make the same.
 #![allow(clippy::single_range_in_vec_init, reason = "lists of ranges are what is wanted")]
-#![cfg(feature = "outboard")]
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, edge_lengths, rounds};
+use crate::common::{Mode, Random, Tally, edge_lengths, rounds};
 use std::io::{self, Read};
 use std::ops::Range;
 use treewide::outboard::slice::{DecodeError, Decoded, EncodeError, Source, decode, encode};
@@ -19,7 +15,7 @@ fn outboard(input: &[u8], layout: &Layout, mode: &Mode) -> Vec<u8> {
         input: &[u8],
         layout: &Layout,
         node: Node,
-        mode: &reference::Mode,
+        mode: &crate::reference::Mode,
         out: &mut [u8],
     ) -> [u8; 32] {
         let Some(nodes) = layout.children(node) else {

@@ -3,13 +3,12 @@
 //! The reference says what is right for inputs up to a few dozen chunks; the `blake3` crate, which
 //! is fast, says it for all others.
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, blake3_output, edge_lengths, output, pattern, rounds, sample};
+use crate::common::{
+    Mode, Random, Tally, blake3_output, edge_lengths, output, pattern, rounds, sample,
+};
 
 /// Longest input that is worth a run of the reference.
-const SHORT: usize = 35 * reference::CHUNK;
+const SHORT: usize = 35 * crate::reference::CHUNK;
 
 #[test]
 fn edge_lengths_in_three_modes() {
@@ -44,7 +43,7 @@ fn edge_lengths_of_larger_trees() {
 #[test]
 fn every_length_of_the_first_chunks() {
     let mut tally = Tally::new("differential/every length of the first chunks");
-    let input = pattern(4 * reference::CHUNK + 1);
+    let input = pattern(4 * crate::reference::CHUNK + 1);
     for len in sample(0..=input.len()) {
         let expected = blake3::hash(&input[..len]);
         assert_eq!(treewide::hash(&input[..len]), *expected.as_bytes(), "{len} bytes");
@@ -55,9 +54,9 @@ fn every_length_of_the_first_chunks() {
 #[test]
 fn every_alignment() {
     let mut tally = Tally::new("differential/every alignment");
-    let bytes = Random::new(1).bytes(17 * reference::CHUNK + 128);
+    let bytes = Random::new(1).bytes(17 * crate::reference::CHUNK + 128);
     for start in sample(0..=64) {
-        for len in [1, 64, 65, 1024, 3072, 8191, 17 * reference::CHUNK + 1] {
+        for len in [1, 64, 65, 1024, 3072, 8191, 17 * crate::reference::CHUNK + 1] {
             let input = &bytes[start..start + len];
             let expected = blake3::hash(input);
             assert_eq!(treewide::hash(input), *expected.as_bytes(), "{len} bytes at {start}");
@@ -69,7 +68,7 @@ fn every_alignment() {
 #[test]
 fn one_byte_at_a_time() {
     let mut tally = Tally::new("differential/one byte at a time");
-    let input = pattern(3 * reference::CHUNK + 2);
+    let input = pattern(3 * crate::reference::CHUNK + 2);
     let mut hasher = treewide::Hasher::new();
     for len in 0..input.len() {
         assert_eq!(hasher.count(), len as u64);
@@ -258,10 +257,10 @@ fn extended_output_anywhere() {
 fn every_output_length() {
     let mut tally = Tally::new("differential/every output length");
     // Up to more blocks than any kernel has lanes, twice.
-    const MOST: usize = 2 * 32 * reference::BLOCK + 65;
+    const MOST: usize = 2 * 32 * crate::reference::BLOCK + 65;
     let mut hasher = treewide::Hasher::new();
     hasher.update(b"every output length");
-    let expected = reference::Mode::hash().xof(b"every output length", 0, MOST + 40);
+    let expected = crate::reference::Mode::hash().xof(b"every output length", 0, MOST + 40);
     for start in [0, 1, 40] {
         for len in sample((0..=520).chain((200..=MOST).step_by(61))) {
             // What lies beyond the wanted bytes must stay as it was.

@@ -1,10 +1,7 @@
 //! Subtrees and their merges against the reference: trees cut at random places, subtrees at any
 //! offset, and the misuse that is promised to panic.
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, rounds};
+use crate::common::{Mode, Random, Tally, rounds};
 use treewide::hazmat::{self, ChainingValue, HasherExt};
 use treewide::{CHUNK_LEN, Hasher};
 
@@ -120,8 +117,8 @@ fn subtrees_anywhere() {
 #[test]
 fn finalizing_a_subtree_goes_on() {
     let mut tally = Tally::new("hazmat/finalizing a subtree continues");
-    let input = common::pattern(16 * CHUNK_LEN);
-    let mode = reference::Mode::hash();
+    let input = crate::common::pattern(16 * CHUNK_LEN);
+    let mode = crate::reference::Mode::hash();
     let mut hasher = Hasher::new();
     hasher.set_input_offset(16 * CHUNK);
     for (i, piece) in input.chunks(500).enumerate() {
@@ -151,7 +148,7 @@ fn lengths_of_subtrees() {
         tally.case();
     }
     for len in CHUNK_LEN + 1..20 * CHUNK_LEN {
-        let expected = reference::left_len(len) as u64;
+        let expected = crate::reference::left_len(len) as u64;
         assert_eq!(hazmat::left_subtree_len(len as u64), expected, "{len} bytes");
         tally.case();
     }
@@ -172,7 +169,7 @@ fn context_keys() {
         let len = random.length(3000);
         let context: String = (0..len).map(|_| random.below(128) as u8 as char).collect();
         let key = hazmat::hash_derive_key_context(&context);
-        assert_eq!(key, reference::context_key(&context), "{context:?}");
+        assert_eq!(key, crate::reference::context_key(&context), "{context:?}");
         assert_eq!(key, hazmat::hash_derive_key_context_bytes(context.as_bytes()));
         let derived = Hasher::new_from_context_key(&key).update(&[7; 99]).finalize();
         assert_eq!(derived, treewide::derive_key(&context, &[7; 99]), "{context:?}");

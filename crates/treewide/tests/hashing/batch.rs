@@ -1,10 +1,6 @@
 //! Batches against one input at a time: every kernel, every form of input, every mode.
-#![cfg(feature = "std")]
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, edge_lengths, rounds, sample, with_every_kernel};
+use crate::common::{Mode, Random, Tally, edge_lengths, rounds, sample, with_every_kernel};
 use treewide::batch::{Blobs, Offset, OffsetProblem, Packed};
 use treewide::{BLOCK_LEN, Batch, CHUNK_LEN, Hash, hash_many};
 
@@ -292,7 +288,7 @@ fn pools_of_any_size_and_batches_within_batches() {
 #[test]
 fn offsets_of_every_type() {
     fn check<O: Offset + TryFrom<usize, Error: std::fmt::Debug>>() {
-        let bytes = common::pattern(3000);
+        let bytes = crate::common::pattern(3000);
         let offsets: Vec<O> =
             [5, 5, 6, 70, 1500, 1500, 2999].map(|at: usize| O::try_from(at).unwrap()).into();
         let packed = Packed::new(&bytes, &offsets).unwrap();

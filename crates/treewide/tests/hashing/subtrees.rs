@@ -1,10 +1,7 @@
 //! `hazmat::Subtrees` against the reference: inputs cut into subtrees of random levels, from the start and
 //! from any chunk on, and every misuse that is promised to panic.
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, output, rounds};
+use crate::common::{Mode, Random, Tally, output, rounds};
 use std::panic::catch_unwind;
 use treewide::hazmat::{
     self, ChainingValue, HasherExt, Subtrees, merge_subtrees_non_root, merge_subtrees_root,

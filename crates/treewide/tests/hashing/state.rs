@@ -1,10 +1,7 @@
 //! Saved state: a hasher that stops, becomes bytes, and continues from them is the same hasher; and
 //! bytes that are not exactly such a state are an error.
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, output, pattern, rounds};
+use crate::common::{Mode, Random, Tally, output, pattern, rounds};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use treewide::hazmat::{self, HasherExt};
 use treewide::{CHUNK_LEN, Hasher, StateError};
@@ -109,7 +106,7 @@ fn a_wrong_length_is_an_error() {
 #[test]
 fn any_flipped_bit_is_an_error() {
     let mut tally = Tally::new("state/any flipped bit is an error");
-    for (what, hasher) in common::sample(hashers()) {
+    for (what, hasher) in crate::common::sample(hashers()) {
         let mut state = hasher.to_state().as_ref().to_vec();
         for bit in 0..8 * state.len() {
             state[bit / 8] ^= 1 << (bit % 8);
@@ -179,7 +176,7 @@ fn the_layout_is_as_documented() {
                              \x7f\x52\x0e\x51\x8c\x68\x05\x9b\xab\xd9\x83\x1f\x19\xcd\xe0\x5b"
             }
             Mode::KeyedHash(key) => *key,
-            Mode::DeriveKey(context) => reference::context_key(context),
+            Mode::DeriveKey(context) => crate::reference::context_key(context),
         };
         for (first, chunks, stack) in [
             (0, 0, &[][..]),
@@ -206,7 +203,7 @@ fn the_layout_is_as_documented() {
                 let node = mode.reference().subtree(bytes, first + nodes.start as u64);
                 state.extend(node.chaining_value());
             }
-            state.extend(reference::Mode::hash().digest(&state));
+            state.extend(crate::reference::Mode::hash().digest(&state));
 
             let mut hasher = mode.hasher();
             hasher.set_input_offset(first * CHUNK_LEN as u64).update(&input);

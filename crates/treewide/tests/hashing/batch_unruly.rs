@@ -1,16 +1,12 @@
 //! Batches of inputs that do not behave: iterators and `AsRef`s that panic, and `AsRef`s that return
 //! something else each time. Nothing is lost or freed twice, no memory but theirs is read, and the next batch is
 //! right.
-#![cfg(feature = "std")]
-
-mod common;
-mod reference;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Random, Tally, rounds};
+use crate::common::{Random, Tally, rounds};
 use treewide::{Batch, CHUNK_LEN, Hash, hash_many};
 
 /// Whether `f` panics; the message is not printed.

@@ -5,10 +5,7 @@
     reason = "lists of ranges are compared with lists of ranges"
 )]
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, edge_lengths, pattern, rounds};
+use crate::common::{Mode, Random, Tally, edge_lengths, pattern, rounds};
 use std::ops::Range;
 #[cfg(feature = "outboard")]
 use treewide::outboard::{self, Group, NoOutboard};

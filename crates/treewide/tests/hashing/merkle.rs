@@ -1,10 +1,6 @@
 //! Merkle trees against the definition, and BLAKE3's own tree against `hazmat`.
-#![cfg(feature = "std")]
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, rounds, sample, with_every_kernel};
+use crate::common::{Mode, Random, Tally, rounds, sample, with_every_kernel};
 use treewide::hazmat::groups;
 use treewide::hazmat::{self, HasherExt};
 use treewide::merkle::{self, Proof, Tree};

@@ -1,10 +1,7 @@
 //! The public types apart from hashing itself: what is shown and what is hidden, modes, and what the features `serde` and
 //! `zeroize` add. `dev/compat` compares `Hash`, its hexadecimal forms and errors, and the digest traits with `blake3`.
 
-mod common;
-mod reference;
-
-use common::{Mode, Random, Tally, pattern};
+use crate::common::{Mode, Random, Tally, pattern};
 use treewide::{Hash, Hasher, OutputReader, hazmat};
 
 // These are constants, and these functions are const.
@@ -119,7 +116,7 @@ fn mode_debug_hides_the_key() {
 fn serde() {
     let mut tally = Tally::new("api/serde");
     let mut random = Random::new(33);
-    for _ in 0..common::rounds(50) {
+    for _ in 0..crate::common::rounds(50) {
         let bytes: [u8; 32] = random.bytes(32).try_into().unwrap();
         let json = serde_json::to_string(&Hash::from(bytes)).expect("a hash can be written");
         assert_eq!(json, serde_json::to_string(&bytes).unwrap(), "it is written as an array");

@@ -1,10 +1,6 @@
 //! Feeding a hasher from readers, writers, threads and files, and reading output as a stream.
-#![cfg(feature = "std")]
 
-mod common;
-mod reference;
-
-use common::{Random, Tally, pattern, rounds};
+use crate::common::{Random, Tally, pattern, rounds};
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use treewide::Hasher;
 
@@ -104,7 +100,7 @@ fn a_hasher_is_a_writer() {
 fn output_is_a_reader() {
     let mut tally = Tally::new("io/output is a reader");
     let hasher = Hasher::new_keyed(&[9; 32]);
-    let expected = common::output(&hasher, 0, 20_000);
+    let expected = crate::common::output(&hasher, 0, 20_000);
     let mut reader = hasher.finalize_xof();
     // A read fills the whole buffer: the output has no end that anyone reaches.
     for len in [0, 1, 63, 64, 65, 1000, 5000] {
@@ -162,7 +158,7 @@ fn threads() {
     for threads in [1, 2, 3, 7] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         for round in 0..rounds(12) {
-            let mode = common::Mode::any(&mut random);
+            let mode = crate::common::Mode::any(&mut random);
             let len = random.length(1 << 20);
             let input = random.bytes(len);
             let (mut hasher, mut blake3) = (mode.hasher(), mode.blake3());
@@ -207,7 +203,7 @@ fn output_by_threads() {
                 2 => u64::MAX - random.below(1 << 23) as u64,
                 _ => u64::MAX - random.below(130) as u64,
             };
-            let mode = common::Mode::any(&mut random);
+            let mode = crate::common::Mode::any(&mut random);
             let mut one = mode.hasher().update(&random.bytes(100)).finalize_xof();
             one.set_position(position);
             let mut several = one.clone();
