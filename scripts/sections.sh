@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # words and logs are set
-# Named sections of tests: runs those that were asked for, lanes of them side by side, and counts what they tested. Scripts that source it set
-# `logs`, the folder for the output of each section, and `words`: a section has one of them in its name. Without words, all run.
+# Named sections of tests: runs lanes of them side by side, and counts what they tested. The scripts that source this set `logs`, the folder
+# for the output of each section, and `words`: a section runs if it has one of them in its name. Without words, all run.
 
 . scripts/steps.sh
 

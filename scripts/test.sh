@@ -343,7 +343,7 @@ machine_code() {
     step "$python" scripts/cuda.py census --check
 }
 
-# All crates except for GPUs, which take half as long to build as all the rest, and for what measures. The library has the
+# All crates, except for the one for GPUs, which takes half as long to build as all the rest, and the bench. The library has the
 # features that it has with --all-features, so that what is built here also serves the sections with GPUs.
 native() {
     local features

@@ -1,4 +1,4 @@
-//! What the library computes. What asks something of the process, such as its memory, is a program of its own next to this folder.
+//! Tests that compare digests. Tests that ask something of the process, such as its memory, are programs of their own.
 
 mod api;
 #[cfg(feature = "std")]
