@@ -22,6 +22,11 @@ failures() {
     sed -n '/^failures:$/,/^test result: /p' "$1" | grep . || cat "$1"
 }
 
+# Lanes share the file of rows: each is written at once.
+row() {
+    printf '%-44s %-8s %7d %7d %9d %9d %9d %9d\n' "$@" | tee -a "$logs/rows"
+}
+
 # section NAME COMMAND...: runs it if it was asked for, and says how it went.
 section() {
     local name=$1
@@ -56,8 +61,7 @@ section() {
         ((s += $(wc -l <<<"$noted")))
         echo "SKIPPED in $name: ${noted//$'\n'/$'\n'SKIPPED in $name: }" >>"$logs/notes"
     fi
-    # Lanes share these files: each row is written at once.
-    printf '%-44s %-8s %7d %7d %9d %9d %9d %9d\n' "$name" "$result" $((SECONDS - started)) "$cpu" "$p" "$f" "$s" "$cases" | tee -a "$logs/rows"
+    row "$name" "$result" $((SECONDS - started)) "$cpu" "$p" "$f" "$s" "$cases"
     if [[ $result == FAILED ]]; then
         failures "$log" | tail -n 100 | sed 's/^/    | /'
     fi
@@ -80,8 +84,9 @@ check_words() {
 side_by_side() {
     local lane
     trap 'trap - INT TERM; kill -TERM 0' INT TERM
-    for lane in "$@"; do "$lane" & done
-    wait
+    for lane in "$@"; do ("$lane"; exit 0) & done
+    # A fault of the script itself ends a lane before its end.
+    for lane in $(jobs -p); do wait "$lane" || row "the end of a lane" FAILED 0 0 0 1 0 0; done
     trap - INT TERM
 }
 
