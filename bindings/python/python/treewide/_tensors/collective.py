@@ -29,7 +29,7 @@ from treewide._tensors.hashing import GROUP, Hashing
 from treewide._tensors.layouts import Indices, Placement, indices_of
 from treewide._tensors.lists import TensorDigest, TensorDigests
 from treewide._tensors.local import address_of, local_of, place_of, state_of
-from treewide._tensors.models import Expected, Options, Replicas, Rows, check_options
+from treewide._tensors.options import Expected, Options, Replicas, Rows, check_options
 from treewide._tensors.pieces import Joined, Kind, agreed, answer_of, kind_of
 from treewide._treewide import AUTO, Parts, digest
 

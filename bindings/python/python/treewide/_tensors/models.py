@@ -4,32 +4,15 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
-from treewide._arguments import BytesDone, Path
+from treewide._arguments import Path
 from treewide._tensors.lists import Report, TensorDigest, TensorDigests, VerifyError, compared, of_path, renamed
+from treewide._tensors.options import Expected, Options, check_options
 from treewide._treewide import AUTO, _expected_bytes
-
-Replicas: TypeAlias = Literal["check", "first"]
-Rows: TypeAlias = Literal["auto", "exchange", "redistribute"]
 
 #: A path, digests, a module, or a state dict. PyTorch may not be installed.
 Model: TypeAlias = Path | Mapping[str, Any] | Any
-
-#: What a model is compared with: its digests or its fingerprint.
-Expected: TypeAlias = Callable[[], "TensorDigests | bytes"] | None
-
-
-class Options(TypedDict, total=False):
-    """The options of `digests`."""
-
-    threads: int | None
-    rename: Callable[[str], str] | None
-    stable: bool
-    group: Any
-    replicas: Replicas
-    rows: Rows
-    progress: BytesDone | None
 
 
 def _is_known(x: Model) -> bool:
@@ -37,12 +20,6 @@ def _is_known(x: Model) -> bool:
     if isinstance(x, (str, bytes, os.PathLike, TensorDigests)) or "torch" not in sys.modules:
         return True
     return isinstance(x, Mapping) and len(x) > 0 and all(isinstance(it, TensorDigest) for it in x.values())
-
-
-def check_options(options: Options) -> None:
-    """Raise `TypeError` for an option that there is not. Ranks call it where a failure is one of all of them."""
-    if unknown := options.keys() - Options.__annotations__.keys():
-        raise TypeError(f"there is no option {min(unknown)}: {', '.join(Options.__annotations__)}")
 
 
 def _known(x: Model, options: Options) -> TensorDigests:

@@ -11,7 +11,7 @@ quantised or repacked have other bytes. Ranks are believed.
 from collections.abc import Mapping as _Mapping
 from typing import Any as _Any, Unpack as _Unpack
 
-from treewide._tensors import models as _models, pieces as _pieces
+from treewide._tensors import models as _models, options as _options, pieces as _pieces
 from treewide._tensors.lists import Finding, Report, TensorDigest, TensorDigests, Values, Verdict, VerifyError
 from treewide._tensors.pieces import Different, Missing, Piece, merge
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-def digests(x: _models.Model, /, **options: _Unpack[_models.Options]) -> TensorDigests:
+def digests(x: _models.Model, /, **options: _Unpack[_options.Options]) -> TensorDigests:
     """Return type, shape and digest of each full tensor of a model, by its name.
 
     `x` is a path: of a file of safetensors or GGUF, an index, a directory as the Hub has it, or a list; or digests; or
@@ -61,7 +61,7 @@ def digests(x: _models.Model, /, **options: _Unpack[_models.Options]) -> TensorD
     return _models.digests(x, options)[0]
 
 
-def verify(x: _models.Model, expected: _models.Model, /, **options: _Unpack[_models.Options]) -> Report:
+def verify(x: _models.Model, expected: _models.Model, /, **options: _Unpack[_options.Options]) -> Report:
     """Check that a model has the weights that are expected. Returns the report, which has aliases at most.
 
     `x` and `expected` are what `digests` takes, and `expected` may be a fingerprint: 32 bytes, or 64 hexadecimal
@@ -72,7 +72,7 @@ def verify(x: _models.Model, expected: _models.Model, /, **options: _Unpack[_mod
 
 
 def compare(
-    old: _models.Model, new: _models.Model, /, *, values: bool = False, **options: _Unpack[_models.Options]
+    old: _models.Model, new: _models.Model, /, *, values: bool = False, **options: _Unpack[_options.Options]
 ) -> Report:
     """Return what differs between two models. The report is true if nothing does.
 
