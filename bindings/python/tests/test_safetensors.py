@@ -76,17 +76,6 @@ def test_types_and_shapes_are_checked(tmp_path):
     ]:
         path = write(tmp_path / "b.safetensors", {"x": one(0, length, dtype, shape)}, pattern(length))
         assert digests(path) == {"x": digest(pattern(length))}
-    for dtype, shape, length in [
-        ("BF16", [3], 5),
-        ("F4", [3], 2),
-        ("F4", [3], 1),
-        ("U8", [2**62, 2**62], 8),
-        ("F32", [], 8),
-        ("U8", [0], 1),
-    ]:
-        path = write(tmp_path / "b.safetensors", {"x": one(0, length, dtype, shape)}, pattern(length))
-        with pytest.raises(ValueError, match=rf"b\.safetensors: tensor 'x': shape .* does not have {length} bytes"):
-            digests(path)
 
 
 def test_empty_files_and_blanks(tmp_path):
@@ -96,72 +85,20 @@ def test_empty_files_and_blanks(tmp_path):
     assert digests(write(tmp_path / "a", json.dumps({"x": one(0, 2)}).encode() + b"   ", b"ab")) == {"x": digest(b"ab")}
 
 
-@pytest.mark.parametrize(
-    ("header", "data", "match"),
-    [
-        ({"a": one(0, 4), "b": one(3, 6)}, b"123456", "tensors 'a' and 'b' overlap, at byte 3"),
-        ({"a": one(0, 4), "b": one(0, 4)}, b"1234", "overlap, at byte 0"),
-        ({"a": one(0, 4), "b": one(2, 2)}, b"1234", "overlap, at byte 2"),
-        ({"a": one(0, 2), "b": one(3, 6)}, b"123456", "bytes 2 to 3 of the data, before tensor 'b'"),
-        ({"a": one(1, 3)}, b"123", "bytes 0 to 1"),
-        ({"a": one(0, 2)}, b"123", "last 1 bytes of the file"),
-        ({}, b"123", "last 3 bytes of the file"),
-        ({"a": one(0, 2)}, b"1", "cut off: tensor 'a' ends at byte 2 of the data, which has 1"),
-        ({"a": one(0, 2**62)}, b"1", "cut off"),
-        (b'{"a":1,"a":2}', b"", "the header: JSON with a key that is there twice"),
-        (b'{"a":{"dtype":"U8","dtype":"I8","shape":[0],"data_offsets":[0,0]}}', b"", "a key that is there twice"),
-        (b'{"__metadata__":{"a":"1","a":"2"}}', b"", "a key that is there twice"),
-        (b'{"__metadata__":{"a":1}}', b"", "__metadata__"),
-        (b'{"__metadata__":[]}', b"", "__metadata__"),
-        (b'{"a":NaN}', b"", "not JSON: expected value at line 1 column 6"),
-        (b'{"a":', b"", "does not end with"),
-        (b'{"a":}', b"", "not JSON"),
-        (b'{"\xff":1}', b"", "not JSON"),
-        (b"{" + b'"a":[' * 100_000 + b"}", b"", "not JSON"),
-        (b" {}", b"", "does not begin with"),
-        (b"<html>", b"", "does not begin with"),
-        (b"{}\n", b"", "does not end with"),
-        (b"{}\0", b"", "does not end with"),
-        (b"[]", b"", "does not begin with"),
-        (b"", b"", "does not end with"),
-        (b'{"\\ud800":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}', b"", "not JSON"),
-        ({"a": {"dtype": "U8", "shape": [1]}}, b"1", "no dtype, shape or data_offsets"),
-        ({"a": [0, 1]}, b"1", "no dtype, shape or data_offsets"),
-        ({"a": {**one(0, 1), "dtype": 8}}, b"1", "dtype is 8"),
-        ({"a": one(0, 1, shape=[True])}, b"1", "shape is"),
-        ({"a": one(0, 1, shape=[1.0])}, b"1", "shape is"),
-        ({"a": one(0, 1, shape=[-1])}, b"1", "shape is"),
-        ({"a": one(0, 1, shape=1)}, b"1", "shape is"),
-        ({"a": one(0, 1, shape=[2**63])}, b"1", "shape is"),
-        ({"a": {**one(0, 1), "data_offsets": [0]}}, b"1", "data_offsets is"),
-        ({"a": {**one(0, 1), "data_offsets": [0, 1, 1]}}, b"1", "data_offsets is"),
-        ({"a": {**one(0, 1), "data_offsets": [-1, 1]}}, b"1", "data_offsets is"),
-        ({"a": {**one(0, 1), "data_offsets": [1, 0]}}, b"1", "ends before it begins"),
-    ],
-)
-def test_headers_that_are_not_valid_are_refused(tmp_path, header, data, match):
-    path = write(tmp_path / "wrong.safetensors", header, data)
-    with pytest.raises(ValueError, match=match) as caught:
-        digests(path)
-    assert str(caught.value).startswith(f"{path}: ")
-
-
-def test_lengths_of_headers_are_limited(tmp_path):
-    path = tmp_path / "a.safetensors"
-    for content, match in ((b"", "an empty file"), (b"1234567", "text, not weights: 1234567")):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=match):
-            digests(path)
-    for length, match in [(100_000_001, "at most 100000000"), (2**64 - 1, "no safetensors file"), (3, "cut off")]:
-        with pytest.raises(ValueError, match=match):
-            digests(write(path, b"{}", length=length))
+def test_headers_that_are_not_valid_are_refused(tmp_path):
+    path = tmp_path / "wrong.safetensors"
+    for header, data, length, match in (
+        ({"a": one(0, 4), "b": one(3, 6)}, b"123456", None, "tensors 'a' and 'b' overlap, at byte 3"),
+        ({"a": one(0, 4, "BF16", [3])}, b"1234", None, r"tensor 'a': shape .* does not have 4 bytes"),
+        (b"{}", b"", 100_000_001, "at most 100000000"),
+    ):
+        with pytest.raises(ValueError, match=match) as caught:
+            digests(write(path, header, data, length))
+        assert str(caught.value).startswith(f"{path}: ")
     with open(path, "wb") as file:
         file.write((100_000_000).to_bytes(8, "little") + b"{")
         file.truncate(100_000_008)
     with pytest.raises(ValueError, match="does not end with"):
-        digests(path)
-    with pytest.raises(ValueError, match="this is text, not weights"):
-        path.write_text(json.dumps({"weight_map": {}}))
         digests(path)
 
 
@@ -188,20 +125,8 @@ def test_models_in_several_files(tmp_path):
         ValueError, match=r"model-00002\.safetensors: tensor 'layer\.2\.3' is in this file, and the index"
     ):
         digests(with_weights({name: shard for name, shard in weights.items() if name != "layer.2.3"}))
-    for shard in ("../other.safetensors", "/etc/passwd", "", ".", "..", 3, None):
-        with pytest.raises(ValueError, match="not the name of a file next to the index"):
-            digests(with_weights({"a": shard}))
     with pytest.raises(FileNotFoundError, match="missing"):
         digests(with_weights({"a": "missing.safetensors"}))
-    for text, match in [
-        ("{}", "no weight_map"),
-        ("[]", "not an object"),
-        ('{"weight_map":{"a":"b","a":"c"}}', "the index: JSON with a key that is there twice"),
-        ("{", "the JSON is cut off"),
-    ]:
-        index.write_text(text)
-        with pytest.raises(ValueError, match=match):
-            digests(index)
 
 
 def test_files_that_cannot_be_read_name_themselves(tmp_path):

@@ -1,4 +1,4 @@
-//! Headers of safetensors files: what is taken, and each fault. The Python tests have more of the same.
+//! Headers of safetensors files: what is taken, and each fault.
 
 use crate::files::{safetensors, with_header};
 use std::io::Cursor;
@@ -69,6 +69,29 @@ fn header_of_every_fault_is_refused() {
         ),
         (one(format!(r#"{{"\u001b[2J":{}}}"#, u8s(0, 2)), &[0]), r"tensor '\u{1b}[2J' ends"),
         (with_header("{\"a\":NaN}", []), "the header: not JSON: expected value at line 1 column 6"),
+        (one(format!(r#"{{"a":{},"b":{}}}"#, u8s(0, 4), u8s(2, 2)), &[0; 4]), "overlap, at byte 2"),
+        (one(format!(r#"{{"a":{}}}"#, u8s(1, 3)), &[0; 3]), "bytes 0 to 1 of the data"),
+        (one(format!(r#"{{"a":{}}}"#, u8s(0, 1 << 62)), &[0]), "cut off: tensor 'a' ends at byte"),
+        (one(format!(r#"{{"a":{}}}"#, entry("U8", "[]", 1, 0)), &[0]), "ends before it begins"),
+        (one(format!(r#"{{"a":{}}}"#, entry("BF16", "[3]", 0, 5)), &[0; 5]), "not have 5 bytes"),
+        (one(format!(r#"{{"a":{}}}"#, entry("F4", "[3]", 0, 2)), &[0; 2]), "not have 2 bytes"),
+        (with_header("{}", [0; 3]), "last 3 bytes of the file"),
+        (with_header(r#"{"__metadata__":{"a":"1","a":"2"}}"#, []), "a key that is there twice"),
+        (with_header(r#"{"__metadata__":{"a":1}}"#, []), "__metadata__"),
+        (with_header(r#"{"__metadata__":[]}"#, []), "__metadata__"),
+        (with_header(r#"{"a":"#, []), "does not end with"),
+        (with_header(r#"{"a":}"#, []), "not JSON"),
+        (with_header("{}\n", []), "does not end with"),
+        (with_header(format!("{{{}}}", r#""a":["#.repeat(100_000)), []), "not JSON"),
+        (with_header(format!(r#"{{"\ud800":{}}}"#, u8s(0, 0)), []), "not JSON"),
+        (with_header(r#"{"a":[0,1]}"#, []), "no dtype, shape or data_offsets"),
+        (with_header(r#"{"a":{"dtype":8,"shape":[],"data_offsets":[0,1]}}"#, [0]), "dtype is 8"),
+        (one(format!(r#"{{"a":{}}}"#, entry("U8", "[true]", 0, 1)), &[0]), "shape is"),
+        (one(format!(r#"{{"a":{}}}"#, entry("U8", "[-1]", 0, 1)), &[0]), "shape is"),
+        (one(format!(r#"{{"a":{}}}"#, entry("U8", "1", 0, 1)), &[0]), "shape is"),
+        (with_header(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0]}}"#, [0]), "data_offsets is"),
+        (with_header(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1,1]}}"#, [0]), "data_offsets is"),
+        (with_header(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[-1,1]}}"#, [0]), "data_offsets is"),
         (vec![0; 7], "zeros, as a download that was cut off"),
         (vec![], "an empty file"),
         ([&[7; 4][..], &[0; 4], b"[1]"].concat(), "does not begin with '{'"),
