@@ -19,7 +19,6 @@ of stores and engines are loaded when they are used.
 from treewide._scale.cover import Cover, hash_all
 from treewide._scale.job import Job
 from treewide._scale.outcome import Outcome
-from treewide._scale.part import hash_part, merge
 from treewide._scale.run import run
 from treewide._scale.sources import source_of
 from treewide._scale.verified import NoOutboard, Verified
@@ -34,8 +33,6 @@ __all__ = [
     "Parts",
     "Verified",
     "hash_all",
-    "hash_part",
-    "merge",
     "run",
     "source_of",
 ]

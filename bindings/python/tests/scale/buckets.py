@@ -5,6 +5,7 @@ from bisect import bisect_right
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 import pytest
 from fake import Memory
@@ -12,9 +13,11 @@ from treewide import digest
 from treewide._scale.buckets import bucket_command, keys_cover, shards
 from treewide._scale.buckets.bucket_list import read_bucket
 from treewide._scale.buckets.list_files import read_list
+from treewide._scale.buckets.sinks import Folder
 from treewide._scale.cover import hash_all
 from treewide._scale.found import Found
 from treewide._scale.objects import Object
+from treewide._scale.sources.files import Files
 
 ROOT = "mem://bucket/"
 
@@ -92,7 +95,7 @@ def kept(monkeypatch):
     monkeypatch.setattr(bucket_command, "BucketJob", small)
     monkeypatch.setattr(bucket_command, "_LIMIT", 16)
     for module in (bucket_command, shards):
-        monkeypatch.setattr(module, "folder_of", lambda url, source: folder)
+        monkeypatch.setattr(module, "Folder", lambda url, source: folder)
     for module in ("buckets.bucket_command", "run"):
         monkeypatch.setattr(f"treewide._scale.{module}.source_for", lambda url, option: folder.source)
     # Not brought to the disk each time, as hundreds of tasks end in a second here.
@@ -149,7 +152,8 @@ def hashed(job, work, map, workers=3):
 
 
 def contents(folder):
-    """Return all keys and their digests. Each is there once."""
+    """Return all keys and their digests in lists, in a folder or at its path. Each is there once."""
+    folder = Folder(str(folder), Files()) if isinstance(folder, (str, Path)) else folder
     bucket = read_bucket(folder)
     found = {}
     ranges = [(it.part, it.after, it.until) for it in bucket.ranges if it.part is not None]

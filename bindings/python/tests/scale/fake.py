@@ -1,5 +1,6 @@
 """A source that has objects in memory, and a fault for each request if a test wants one."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,6 +8,7 @@ from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.objects import Object
 from treewide._scale.part import hash_pieces
 from treewide._scale.reading import Changed, Reply
+from treewide._scale.results import seal, unseal
 
 
 def pattern(length: int) -> bytes:
@@ -16,13 +18,12 @@ def pattern(length: int) -> bytes:
 
 def result_of(pieces, host="here"):
     """Return the result that a cover of bytes takes."""
-    return {"pieces": pieces, "host": host, "is_second": False}
+    return unseal(seal({"pieces": pieces, "host": host, "is_second": False, "began": time.time()}))
 
 
 def hash_objects(objects, source, *, workers=2, keeper=None):
     """Hash objects of any source by threads, as `hash_all` does it for stores."""
-    options = {"group": keeper.group, "hashed": keeper.take} if keeper is not None else {}
-    cover = BytesCover(objects, **options)
+    cover = BytesCover(objects, outboards=keeper)
     with ThreadPoolExecutor(workers) as pool:
         while tasks := cover.missing(workers):
             for pieces in pool.map(lambda it: hash_pieces(it, source, 20.0), tasks):

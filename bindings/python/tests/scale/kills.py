@@ -2,9 +2,11 @@
 
 The command `sum -r` is begun again and again. Each time a worker is killed at a random moment, then the driver, by
 their ids, until the command ends by itself. Each run must write the `bucket.b3` of a run without kills, with each key
-once. For `ray`, `dask` and `spark` the driver has the cluster, which is killed with it.
+once. For `ray`, `dask` and `spark` the driver has the cluster, which is killed with it. A run of more than five minutes
+says where its threads are. Processes that outlive a run are counted: they keep its output open, for whom it was piped.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -17,8 +19,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from buckets import contents
+
 PROGRAM = """
-import sys
+import faulthandler, signal, sys
+faulthandler.register(signal.SIGUSR1, all_threads=True)
 from treewide._scale import bytes_cover
 from treewide._scale.buckets import bucket_command, shards
 bucket_command._LIMIT, bytes_cover._SMALLEST = 16, 1 << 20
@@ -32,16 +37,21 @@ if __name__ == "__main__":
 """
 
 
+def command_of(pid):
+    """Return the command of a process that is alive."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
 def processes_below(pid):
-    """Return the ids and names of all processes that one began, or that these did."""
+    """Return the ids and commands of all processes that one began, or that these did."""
     parents = {}
     for it in filter(str.isdecimal, os.listdir("/proc")):
-        try:
-            name, _, rest = Path("/proc", it, "stat").read_text().rpartition(")")
-            command = Path("/proc", it, "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        parents.setdefault(int(rest.split()[1]), []).append((int(it), command or name))
+        with contextlib.suppress(OSError):
+            parent = Path("/proc", it, "stat").read_text().rpartition(")")[2].split()[1]
+            parents.setdefault(int(parent), []).append((int(it), command_of(it)))
     found, todo = [], [pid]
     while todo:
         children = parents.get(todo.pop(), [])
@@ -51,7 +61,7 @@ def processes_below(pid):
 
 
 def is_worker(engine, command):
-    words = {"processes": "spawn_main", "ray": "ray::", "dask": "spawn_main", "spark": "pyspark"}
+    words = {"processes": "spawn_main", "ray": "ray::", "dask": "spawn_main", "spark": "pyspark.daemon"}
     return words[engine] in command and "resource_tracker" not in command
 
 
@@ -61,16 +71,6 @@ def kill(pid):
     except ProcessLookupError:
         return False
     return True
-
-
-def keys_of(folder):
-    from treewide._scale.buckets.bucket_list import read_bucket
-    from treewide._scale.buckets.list_files import read_list
-    from treewide._scale.buckets.sinks import folder_of
-    from treewide._scale.sources.files import Files
-
-    kept = folder_of(str(folder), Files())
-    return [it.key for part in read_bucket(kept).parts() for it in read_list(kept, part)]
 
 
 def main(engine, workers, kills):
@@ -108,53 +108,66 @@ def main(engine, workers, kills):
         def begin(name):
             args = ["sum", "-r", "s3://bucket/data/", "-o", str(place / name), "--json", "--engine", engine]
             command = [sys.executable, str(place / "small.py"), *args, "--workers", str(workers)]
-            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=place)
+            # Not pipes, which what outlives a run would keep open.
+            with open(place / "out", "wb") as out, open(place / "errors", "wb") as errors:
+                return subprocess.Popen(command, stdout=out, stderr=errors, cwd=place)
+
+        def wait_for(run, condition, limit=300):
+            """Wait until it is true, or the run has ended. No event says that a result is kept."""
+            end = time.monotonic() + limit
+            while run.poll() is None and not condition():
+                time.sleep(0.02)
+                if time.monotonic() > end:
+                    run.send_signal(signal.SIGUSR1)
+                    time.sleep(1)
+                    raise AssertionError(f"{(place / 'errors').read_text()}\n{processes_below(run.pid)}")
 
         def end(run):
-            out, errors = run.communicate(timeout=300)
-            assert run.returncode == 0, (run.returncode, out, errors)
-            return json.loads(out.splitlines()[-1])
+            wait_for(run, lambda: False)
+            assert run.returncode == 0, (run.returncode, (place / "errors").read_text())
+            return json.loads((place / "out").read_text().splitlines()[-1])
 
         began = time.monotonic()
         end(begin("calm"))
         length = time.monotonic() - began
         top = (place / "calm/bucket.b3").read_bytes()
-        assert sorted(keys_of(place / "calm")) == sorted(wanted)
-        dead, runs, resumed = {"driver": 0, "worker": 0}, 0, 0
+        assert sorted(contents(place / "calm")) == sorted(wanted)
+        dead, runs, resumed, left, longest = {"driver": 0, "worker": 0}, 0, 0, 0, 0.0
         while min(dead["driver"], dead["worker"] if engine != "local" else kills) < kills:
             name, runs = f"out{runs}", runs + 1
             for attempt in range(3):
-                run = begin(name)
+                run, began, known = begin(name), time.monotonic(), dict[int, str]()
                 for who in ("worker", "driver") if attempt < 2 else ("worker",):
                     # Before the first result, an engine may be killed that only begins.
-                    # No event says that a result is kept.
-                    while run.poll() is None and not [*place.glob("cache/treewide/scale/*/*.result")]:
-                        time.sleep(0.02)
+                    wait_for(run, lambda: any(place.glob("cache/treewide/scale/*/*.result")))
                     try:
                         run.wait(random.uniform(0, 0.2) * length)
                     except subprocess.TimeoutExpired:
-                        below = processes_below(run.pid)
-                        those = [it for it, text in below if engine != "local" and is_worker(engine, text)]
+                        known |= (below := dict(processes_below(run.pid)))
+                        those = [it for it, text in below.items() if engine != "local" and is_worker(engine, text)]
                         if who == "driver":
                             dead["driver"] += kill(run.pid)
                             run.wait()
-                            # What of a cluster outlives its driver. That of Ray ends by itself.
-                            for it, _ in below if engine != "ray" else ():
+                            # What of a cluster outlives its driver.
+                            for it in below:
                                 kill(it)
                         elif those:
                             dead["worker"] += kill(random.choice(those))
                 last = end(run) if run.returncode != -signal.SIGKILL else None
                 if last is not None:
+                    longest = max(longest, time.monotonic() - began)
+                    left += sum(kill(it) for it, text in known.items() if command_of(it) == text)
                     break
             resumed += last["resumed"]
-            assert (place / name / "bucket.b3").read_bytes() == top and sorted(keys_of(place / name)) == sorted(wanted)
+            assert (place / name / "bucket.b3").read_bytes() == top and sorted(contents(place / name)) == sorted(wanted)
             assert last["counts"] == {"hashed": len(wanted)}, last
             shutil.rmtree(place / name)
+            print(engine, workers, runs, dead, resumed, left, f"{longest:.1f} s", flush=True)
         assert not list((place / "cache").glob("treewide/scale/*"))
         print(
             f"{engine}, {workers} workers: {runs} runs, {dead['worker']} workers and {dead['driver']} drivers killed; "
             f"{resumed:,} objects were taken from killed runs; one bucket.b3, each of {len(wanted)} keys once; "
-            f"a run takes {length:.1f} s",
+            f"a run takes {length:.1f} s, the longest to its end {longest:.1f} s; {left} processes outlived a run",
             flush=True,
         )
     finally:

@@ -18,7 +18,7 @@ from treewide._scale.buckets.shards import BucketJob, hash_shard
 from treewide._scale.found import Found
 from treewide._scale.objects import Object
 from treewide._scale.reading import Reply
-from treewide._scale.results import seal, text_of, unseal
+from treewide._scale.results import seal, unseal
 
 ROOT = "made://bucket/"
 #: Objects of a list, and lists of a result.
@@ -51,37 +51,45 @@ def driver(objects: int) -> None:
     before, lists = resident(), max(1, objects // GROUP)
     ends = [f"data/year=2026/run-0123456789abcdef/{it:08}-0123456789abcdef" for it in range(0, lists, LISTS)]
     folder = Memory()
-    old = None
+    places: list[str] = []
     for changed in (0, GROUP // 100):
-        began, reported = time.perf_counter(), [0]
+        seconds, reported = 0.0, [0]
 
         def count(difference, reported=reported):
             reported[0] += 1
 
-        cover = KeysCover(BucketJob(ROOT, output="kept"), lambda after, until, count: [], old=old, told=count)
+        cover = KeysCover(BucketJob(ROOT, output="kept"), lambda after, until, count: [], places=places, told=count)
         assert cover.missing(100)
         for after, until in pairwise(["", *ends[1:], None]):
             groups = range(min(LISTS, lists))
             parts = [[f"{after}{it:03}", digest(f"{after}{it}".encode())] for it in groups]
             result = {
                 "status": "ok", "after": after, "until": until, "requests": 1, "unknown": 0, "doubt": None, "large": [],
-                "lists": [[last, [f"part-{it.hex()[:32]}", text_of(it), GROUP, GROUP * 100]] for last, it in parts],
+                "lists": [[last, [f"part-{it.hex()[:32]}", it, GROUP, GROUP * 100]] for last, it in parts],
                 "counts": {"same": len(groups) * (GROUP - changed), "changed": len(groups) * changed},
                 "differences": [["changed", f"{after}{it}", "", "0" * 40, "0" * 40] for it in [*groups] * changed],
                 "read": {"attested": len(groups) * GROUP}, "bytes_read": 0, "unread": {}, "gone": [],
             }  # fmt: skip
-            cover.take(unseal(seal(result)))
+            sealed = seal(result)
+            # What made the result is the work of a worker.
+            del parts, result
+            began = time.perf_counter()
+            cover.take(unseal(sealed))
+            seconds += time.perf_counter() - began
+        began = time.perf_counter()
         assert not cover.missing(100)
         done = resident()
-        old = write_bucket(folder, list_of(cover))
-        say(f"{sum(cover.counts.values()):,} objects, {reported[0]:,} changed", before, done, began)
+        write_bucket(folder, list_of(cover))
+        places = [it.until for it in cover.all_ranges() if it.until is not None]
+        seconds += time.perf_counter() - began
+        say(f"{sum(cover.counts.values()):,} objects, {reported[0]:,} changed", before, done, seconds)
     print(f"    list of lists and index {folder.bytes / 2e6:.1f} MB", flush=True)
 
 
-def say(what: str, before: int, done: int, began: float) -> None:
+def say(what: str, before: int, done: int, seconds: float) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     text = f"{what}: {(done - before) / 1e6:.1f} MB, at most {(peak - before) / 1e6:.1f} MB with the list of lists"
-    print(f"{text}, and {before / 1e6:.0f} MB of Python; {time.perf_counter() - began:.1f} s")
+    print(f"{text}, and {before / 1e6:.0f} MB of Python; {seconds:.1f} s")
 
 
 class Made:
@@ -109,12 +117,13 @@ def whole(objects: int) -> None:
     import treewide._scale.buckets.shards
 
     folder, source = Memory(), Made(objects)
-    treewide._scale.buckets.shards.folder_of = lambda url, source: folder
+    treewide._scale.buckets.shards.Folder = lambda url, source: folder
     began, before = time.perf_counter(), resident()
     cover = KeysCover(job := BucketJob(ROOT, output="kept"), lambda after, until, count: [])
     while tasks := cover.missing(1):
         for it in tasks:
-            cover.take(hash_shard(job, it.after, it.until, source, stop=it.stop, exact=it.exact, seconds=20))
+            result = hash_shard(job, it.after, it.until, source, stop=it.stop, exact=it.exact, seconds=20)
+            cover.take(unseal(seal(result)))
     seconds = time.perf_counter() - began
     write_bucket(folder, list_of(cover))
     print(

@@ -22,6 +22,7 @@ from treewide._scale.found import Found
 from treewide._scale.job import Job
 from treewide._scale.lists import ListError
 from treewide._scale.reading import Refused, Retries
+from treewide._scale.results import seal, unseal
 
 pytest_plugins = ["buckets"]
 
@@ -171,6 +172,16 @@ def test_rot_is_told_apart_from_a_change(kept, tmp_path, monkeypatch):
     assert outcome.exit == 3 and "another digest of mem://bucket/b" in outcome.why and contents(kept) == before
 
 
+def test_a_large_object_is_settled_by_what_was_written_before_it_was_read(kept):
+    source = kept.source = Bucket({"old": bytes(9000), "newer": bytes(9001)})
+    source.times = {"old": 1000.0, "newer": 1010.0}
+    # An earlier run may have read the first bytes.
+    for began, is_settled in ((1005.0, False), (1011.0, True)):
+        hash_all(SUM, lambda f, tasks, began=began: [seal({**unseal(f(it)), "began": began}) for it in tasks])
+        (_, old) = read_list(kept, read_bucket(kept).large)
+        assert (old.key, old.is_settled) == ("old", is_settled)
+
+
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 14, 700, 1000])
 def test_pages_and_cuts_at_their_edges(count):
     keys = [f"k{it:05}" for it in range(count)]
@@ -309,13 +320,16 @@ def test_facts_are_kept_and_what_is_damaged_is_not_believed():
         Fact(found_of(key, etag=f'"{key}"', modified=time), bytes([number]) * 32)
         for number, (key, time) in enumerate(zip(keys, times, strict=True))
     ]
-    part = write_list(folder, facts)
+    part = write_list(folder, facts, 2000.0)
     read = read_list(folder, part)
     assert [it[:2] for it in read] == [it[:2] for it in facts]
     # The newest is of second 1003.
     assert [it.is_settled for it in read] == [True, False, True, True, False, False, False, True]
-    assert write_list(folder, facts) == part and write_list(Kept(), facts, known=[part.name]) == part
-    assert part.name != write_list(folder, [facts[0]]).name and write_list(folder, []) is None
+    # What was written after the reading began says nothing.
+    read = read_list(folder, write_list(folder, facts, 1002.0))
+    assert [it.is_settled for it in read] == [False, False, True, False, False, False, False, True]
+    assert write_list(folder, facts, 2000.0) == part and write_list(Kept(), facts, 2000.0, known=[part.name]) == part
+    assert part.name != write_list(folder, [facts[0]], 2000.0).name and write_list(folder, [], 2000.0) is None
 
     name, files = f"{part.name}.objects.gz", dict(folder.files)
     for damage in (b"", b"junk", files[name][:-9], files[f"{part.name}.b3"], None):
@@ -365,6 +379,10 @@ def test_a_list_of_lists_has_no_gaps(kept, tmp_path):
             read_bucket(folder)
         folder.files["bucket.b3"] = top
     folder.files[index] = good
+    folder.files["bucket.b3"] = b"".join(top.splitlines(keepends=True)[:-1])
+    with pytest.raises(ListError, match="does not name its index"):
+        read_bucket(folder)
+    folder.files["bucket.b3"] = top
     assert read_bucket(folder) == bucket and bucket.objects == 100
     del folder.files[index]
     with pytest.raises(ListError, match=r"its index index-.* is missing"):

@@ -6,16 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from buckets import contents
 from deadly import BUCKET, KEYS, SIZE, data_of
 from fake import pattern
 from treewide import digest
-from treewide._scale.buckets.bucket_list import read_bucket
-from treewide._scale.buckets.list_files import read_list
-from treewide._scale.buckets.sinks import folder_of
 from treewide._scale.cover import hash_all
 from treewide._scale.engines import ENGINES
 from treewide._scale.job import Job
-from treewide._scale.sources.files import Files
 
 # For the modules next to this one, in processes of workers: `sitecustomize` makes `deadly://` a store there.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent / "workers"), os.environ.get("PYTHONPATH", "")])
@@ -85,9 +82,7 @@ def test_a_worker_that_is_killed_changes_nothing(name, tmp_path, monkeypatch):
                 job = Job("sum", urls=(f"deadly://{folder}{BUCKET}",), recursive=True, output=str(tmp_path / "lists"))
                 outcome = hash_all(job, map, workers=workers)
                 assert outcome.exit == 0, outcome
-                kept = folder_of(job.output, Files())
-                found = {it.key: it.digest for part in read_bucket(kept).parts() for it in read_list(kept, part)}
-                assert found == {key: digest(data_of(key)) for key in KEYS}
+                assert contents(job.output) == {key: digest(data_of(key)) for key in KEYS}
             check_killed(folder)
 
 

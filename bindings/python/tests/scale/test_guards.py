@@ -252,33 +252,6 @@ def test_sum_replaces_no_digest_that_may_be_that_of_good_content(command, hashed
 # ---- Outputs in the way of inputs ----------------------------------------------------------------
 
 
-def test_an_output_is_never_an_input_or_a_foreign_file(hashed):
-    Path("notes").write_text("mine\n")
-    Path("mine.objects").write_text("mine\n")
-    Path("foreign").mkdir()
-    Path("foreign/README.txt").write_text("mine\n")
-    Path("data/a.obao10").write_text("mine\n")
-    for args, words in (
-        (["sum", "data/a", "-o", "data/a"], "would replace data/a"),
-        (["sum", "data/a", "mine.objects", "-o", "mine"], "would replace mine.objects"),
-        (["sum", "data/a", "-o", "notes"], "is not a list"),
-        (["sum", "data/a", "-o", "mine"], "belongs to no list"),
-        (["sum", "data/a", "data/a.obao10", "--outboards"], "would be replaced by the outboard"),
-        (["sum", "data/a", "-o", "s3://bucket/list"], "are files of this machine"),
-        (["sum", "-r", "data", "-o", "foreign"], "of another program"),
-        (["sum", "-r", "foreign", "-o", "out"], "is the list of data/"),
-        (["verify", "-l", str(next(Path("out").glob("part-*.b3")))], "name bucket.b3"),
-        (["sum", "data"], "use -r"),
-        (["sum", "s3://bucket"], "use -r"),
-        (["sum", "S3://bucket/"], "use -r"),
-    ):
-        done = hashed(*args)
-        assert done.returncode == 2 and words in done.stderr, (args, done.stderr)
-    assert Path("notes").read_text() == Path("mine.objects").read_text() == "mine\n"
-    done = hashed("sum", "data/a", "-o", "nodir/list")
-    assert done.returncode == 3 and "nodir/list" in done.stderr and "tmp" not in done.stderr
-
-
 def test_what_a_killed_run_left_behind_is_no_object(hashed):
     # As the command line names it, and as fsspec does.
     for name in (".treewide-0123456789abcdefb8f6b168214bf501.tmp", "a" + temporary_name()):

@@ -7,9 +7,10 @@ import treewide.outboard
 from fake import Memory, hash_objects, pattern
 from treewide import digest
 from treewide._scale.bytes_cover import BytesCover
+from treewide._scale.console import UsageError
 from treewide._scale.objects import Object
 from treewide._scale.outboards import Outboards, group_of, named_group, place_of
-from treewide._scale.ranges import RangeError, range_of
+from treewide._scale.ranges import range_of
 from treewide._scale.reading import Changed, cut
 from treewide._scale.sources import source_of
 from treewide._scale.verified import NoOutboard, Verified
@@ -71,7 +72,7 @@ def test_sizes_for_objects_of_every_length():
     size = 1 << 44
     for group, longest in ((None, 16 << 30), (MIB, 1 << 30)):
         object = Object("mem://large", size, '"1"')
-        ((task,), *_) = BytesCover([object], group=Outboards(Memory({}), group=group).group).missing(1)
+        ((task,), *_) = BytesCover([object], outboards=Outboards(Memory({}), group=group)).missing(1)
         assert (task.stop - task.start, task.group) == (longest, group or 16 * MIB)
     parts = Parts(size, object=object.identity)
     for at in range(0, 1 << 30, MIB):
@@ -291,5 +292,5 @@ def test_ranges_are_read_as_people_write_them():
     ):
         assert range_of(text) == expected
     for text in ("", "5", "5..5", "6..5", "x..5", "5..+0", "5..+", "1..-2", "1..2P", "\u0661..\u0662"):
-        with pytest.raises(RangeError, match=r"A\.\.B"):
+        with pytest.raises(UsageError, match=r"A\.\.B"):
             range_of(text)

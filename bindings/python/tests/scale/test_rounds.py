@@ -6,25 +6,24 @@ eight times slower, and 0.2 % of the tasks are lost. With two levels, the driver
 
 import random
 import sys
+from base64 import b64encode
 from heapq import heapify, heapreplace
 from statistics import median
 
 import pytest
 from fake import result_of
-from treewide._scale.buckets.bucket_list import Bucket, Range
 from treewide._scale.buckets.keys_cover import _GAPS, KeysCover
 from treewide._scale.buckets.shards import BucketJob
 from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.cover import _SHARE, _SHORTEST, LONGEST
 from treewide._scale.objects import Object
-from treewide._scale.results import text_of
 from treewide._treewide import Parts, subtrees
 
 #: Bytes and objects a second of a worker; seconds of a task until it begins, and of the driver for each.
 BYTES, OBJECTS, START, DISPATCH = 1.25e9, 1000, 0.06, 0.0002
 #: Seconds of a request of LIST; of finding the first group of a range, which is eight of them and a bit.
 LIST, FIRST = 0.06, 0.9
-MIB, GROUP, LEVELS = 1 << 20, 8192, 32
+MIB, GROUP, LEVELS, DIGEST = 1 << 20, 8192, 32, b64encode(bytes(32)).decode()
 
 
 def rounds_of(cover, workers, choice, done, *, levels=1, dispatch=DISPATCH, planned=lambda: 0.0, shortest=_SHORTEST):
@@ -61,7 +60,7 @@ def hashed(piece, stop):
     for low, high in subtrees(piece.start, stop, object.size):
         parts.push(low, high, low.to_bytes(16, "little") + high.to_bytes(16, "little"))
     found = {"object": [object.uri, object.size, object.etag, object.version], "status": "ok", "detail": ""}
-    return {**found, "requests": 1, "range": [piece.start, stop], "parts": text_of(parts.to_bytes())}
+    return {**found, "requests": 1, "range": [piece.start, stop], "parts": parts.to_bytes()}
 
 
 def share_of_object(size, workers, seed, **options):
@@ -87,10 +86,7 @@ def share_of_bucket(objects, workers, seed, names="even", **options):
     """
     choice, asked = random.Random(seed), []
     ends = [*range(GROUP, objects, GROUP), None]
-    old = None
-    if names == "old":
-        after = ["", *map(key_of, ends[:-1])]
-        old = Bucket("", [Range(*it, None) for it in zip(after, map(key_of, ends), strict=True)], None, b"", None, 0)
+    old = [key_of(it) for it in ends[:-1]] if names == "old" else []
 
     def cuts(after, until, count):
         low, high = number_of(after), number_of(until) if until is not None else objects
@@ -109,7 +105,7 @@ def share_of_bucket(objects, workers, seed, names="even", **options):
         asked.clear()
         return seconds
 
-    cover = KeysCover(BucketJob("s3://b/"), cuts, old=old)
+    cover = KeysCover(BucketJob("s3://b/"), cuts, places=old)
 
     def done(task, limit, speed):
         low = number_of(task.after)
@@ -124,7 +120,7 @@ def share_of_bucket(objects, workers, seed, names="even", **options):
         while at < until and (at == first or seconds <= limit):
             end = min((at // GROUP + 1) * GROUP, stop)
             seconds += (end - at) / OBJECTS / speed
-            lists.append([key_of(end), [f"part-{end:032x}", text_of(bytes(32)), end - at, 0]])
+            lists.append([key_of(end), [f"part-{end:032x}", DIGEST, end - at, 0]])
             at = end
         result = {
             "status": "ok", "after": key_of(first), "until": key_of(at) if at < objects else None, "lists": lists,

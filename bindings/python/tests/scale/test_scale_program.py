@@ -1,19 +1,13 @@
 """`python -m treewide scale`."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
-import pytest
 from fake import pattern
-from proxy import proxy_of
 from treewide import digest, hash_file
 from treewide._scale import lists
-from waiting import LIMIT, wait_for
 
 pytest_plugins = ["server"]
 
@@ -93,32 +87,6 @@ def test_what_cannot_be_read_is_said(command, store):
     assert done.returncode == 3 and "file" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (["sum"], "URL"),
-        (["sum", "a", "--workers", "0"], "--workers"),
-        (["sum", "a", "--outboards", "--group", "1000"], "power of two"),
-        (["sum", "a", "--engine", "abacus"], "abacus"),
-        (["sum", "s3://b/a", "gs://b/a"], "gs and s3 cannot be mixed"),
-        (["sum", "a", "--option", "x"], "NAME=VALUE"),
-        (["verify"], "name the list"),
-        (["verify", "a", "b", "--expect", "00"], "one URL"),
-        (["verify", "a", "--expect", "00"], "64 hexadecimal digits"),
-        (["verify", "--list", "good", "b"], "b is not in good"),
-        (["update"], "name the list"),
-    ],
-)
-def test_commands_that_make_no_sense(command, args, words):
-    line = f"{'00' * 32}  a\n"
-    for name, text in (("good", line), ("bad", line + "junk\n"), ("twice", line * 2)):
-        with open(name, "w") as file:
-            file.write(text)
-    done = command(*args)
-    assert done.returncode == 2 and words in done.stderr, done.stderr
-    assert text_of("good") == line
-
-
 def test_a_damaged_list_is_not_compared_or_written(command):
     line = f"{'00' * 32}  a\n"
     Path("a").write_bytes(b"a")
@@ -132,37 +100,3 @@ def test_a_damaged_list_is_not_compared_or_written(command):
             done = command(name, "--list", "list")
             assert done.returncode == 3 and words in done.stderr, done.stderr
         assert Path("list").read_text() == text
-
-
-@pytest.mark.skipif(os.name != "posix", reason="this system has no signal that cannot be caught")
-def test_a_run_that_was_killed_goes_on(command, store, tmp_path):
-    data = pattern(80 << 20)
-    url = store.put("cli/large", data)
-
-    def results():
-        return sorted(tmp_path.glob("cache/treewide/scale/*/*.result"))
-
-    with proxy_of(store.url) as (proxy, endpoint):
-        # Nothing more is sent once there is a result.
-        is_killed = threading.Event()
-        proxy.before = lambda number: results() and is_killed.wait()
-        args = [
-            "sum",
-            url,
-            "--workers",
-            1,
-            "--option",
-            f"endpoint={endpoint}",
-        ]
-        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
-        with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-            wait_for(results)
-            child.send_signal(signal.SIGKILL)
-            assert child.wait(LIMIT) == -signal.SIGKILL
-        is_killed.set()
-        proxy.before = lambda number: None
-        proxy.gets = 0
-        done = command(*args)
-    assert done.returncode == 0 and done.stdout == f"{digest(data).hex()}  {url}\n"
-    assert "were hashed by an earlier run" in done.stderr
-    assert proxy.gets <= 4 and not results()

@@ -278,25 +278,3 @@ def test_a_batch_system_does_the_same(command):
         assert command("run", "--work", "W", "0/1").returncode == 0
     done = command("merge", "--work", "W")
     assert done.returncode == 1 and done.stdout.startswith("changed    data/b"), done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (["run", "--work", "none", "0/1"], "nothing was planned there"),
-        (["merge", "--work", "none"], "nothing was planned there"),
-        (["run", "--work", "torn", "0/1"], "nothing was planned there"),
-        (["run", "--work", "none", "1/1"], "K from 0 to N-1"),
-        (["plan", "--work", "W", "--", "sum", "a", "--option", "secret_access_key=x"], "is a secret"),
-        (["plan", "--work", "W", "--", "merge", "--work", "W"], "what is planned is sum"),
-        (["plan", "--work", "W", "--", "verify", "a", "--expect", "00" * 32, "--range", "0..1"], "without --range"),
-    ],
-)
-def test_plans_that_make_no_sense(command, args, words):
-    Path("a").write_text("a")
-    Path("torn").mkdir()
-    Path("torn/job.json").write_text("0\n{")
-    Path("torn/tasks").write_text("torn")
-    done = command(*args)
-    assert done.returncode == 2 and words in done.stderr, done.stderr
-    assert not Path("W").exists()

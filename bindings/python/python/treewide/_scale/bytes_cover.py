@@ -4,12 +4,14 @@ It starts nothing, waits for nothing and reads no byte. What no result covers is
 matter what was lost, came twice, or ended early.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from treewide._scale.objects import Object, Read
-from treewide._scale.part import Piece, object_of
+from treewide._scale.outboards import Outboards
+from treewide._scale.part import Piece
 from treewide._scale.results import bytes_of
 from treewide._treewide import Clash, Parts
 
@@ -49,13 +51,14 @@ class BytesCover:
         self,
         objects: Iterable[Object],
         *,
-        group: Callable[[Object], int | None] = lambda object: None,
-        hashed: Callable[[Object, bytes, Parts], object] = lambda object, digest, parts: None,
+        outboards: Outboards | None = None,
         doubts: Callable[[Read], bool] = lambda read: False,
     ) -> None:
-        """Begin with nothing. `group` says by which groups an object is hashed; `hashed` takes its parts in the end."""
-        self._group, self._hashed, self._doubts = group, hashed, doubts
+        """Begin with nothing. With `outboards` objects are hashed by groups, of which these are made in the end."""
+        self._outboards, self._doubts = outboards, doubts
         self._open: dict[Object, _Open] = {}
+        #: When the first of all that counts was read, or may have been.
+        self.began = time.time()
         self.found: dict[Object, Read] = {}
         #: Whether objects are read a second time, and what the first reading found of them.
         self.is_second, self.first = False, dict[Object, Read]()
@@ -111,7 +114,7 @@ class BytesCover:
         return [*tasks, small] if small else tasks
 
     def _cut(self, object: Object, start: int, stop: int, rest: int, workers: int) -> Iterator[Piece]:
-        group = self._group(object)
+        group = self._outboards.group(object) if self._outboards is not None else None
         most = _LARGEST if group is None else min(_LARGEST, _PARTS * group)
         while True:
             share = rest // (_SHARES * max(1, workers))
@@ -132,9 +135,9 @@ class BytesCover:
         """
         if result["is_second"] != self.is_second:
             return
-        host = result["host"]
+        self.began, host = min(self.began, result["began"]), result["host"]
         for it in result["pieces"]:
-            object = object_of(it)
+            object = Object(*it["object"])
             self.requests += 0 if is_earlier else int(it["requests"])
             state = self._open.get(object)
             if state is None:
@@ -145,11 +148,12 @@ class BytesCover:
             if status in ("changed", "refused"):
                 self._settle(Read(object, None, "changing" if status == "changed" else "unreadable", detail))
                 continue
-            self._absorb(object, state, Parts.from_bytes(bytes_of(it["parts"]) or b""), host, is_earlier)
+            self._absorb(object, state, Parts.from_bytes(bytes_of(it["parts"])), host, is_earlier)
             state.cause = detail or state.cause
             if object in self._open and status == "ok" and not state.left:
                 digest = state.parts.finish()
-                self._hashed(object, digest, state.parts)
+                if self._outboards is not None:
+                    self._outboards.take(object, digest, state.parts)
                 self._settle(Read(object, digest))
 
     def _absorb(self, object: Object, state: _Open, parts: Parts, host: str, is_earlier: bool) -> None:

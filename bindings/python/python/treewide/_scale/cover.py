@@ -15,7 +15,7 @@ from treewide._scale.buckets.bucket_command import BucketCovering, bucket_of
 from treewide._scale.engines import threads
 from treewide._scale.job import Job
 from treewide._scale.object_command import ObjectCovering
-from treewide._scale.outcome import Covering, Outcome, Row
+from treewide._scale.outcome import Outcome, Row
 from treewide._scale.results import seal, unseal
 from treewide._scale.run import run
 from treewide._scale.work import Work
@@ -41,13 +41,10 @@ class Cover:
         self.job, self._told = job, told
         found = None if job.command == "sum" or job.list is None else bucket_of(job)
         is_bucket = job.recursive or found is not None
-        self._covering: Covering = BucketCovering(job, told, found) if is_bucket else ObjectCovering(job, told)
+        self._covering = BucketCovering(job, told, found) if is_bucket else ObjectCovering(job, told)
+        #: What runs have in common that do the same: a run continues only such a one.
+        self.key = self._covering.key
         self._began, self._round = time.monotonic(), 0
-
-    @property
-    def key(self) -> str:
-        """The key that runs have in common which do the same."""
-        return self._covering.key
 
     def missing(self, workers: int, seconds: float | None = None) -> list[bytes]:
         """Return tasks that no result covers, of a size for that many workers; nothing if all is known.

@@ -5,7 +5,7 @@ the keys to share them out.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 from treewide._scale.objects import Object
 
@@ -26,7 +26,6 @@ class Found(NamedTuple):
         return Object(root + self.key, self.size, self.etag, self.version)
 
 
-@runtime_checkable
 class Lists(Protocol):
     """A store, an inventory, or a folder."""
 

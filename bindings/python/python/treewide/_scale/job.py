@@ -43,6 +43,17 @@ class Job:
     unpinned: bool = False
     run: str = field(default_factory=lambda: token_hex(8))
 
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for a limit that is none."""
+        self.may_lose(0, 0)
+
+    def may_lose(self, gone: int, recorded: int) -> bool:
+        """Whether a list that misses so many of the recorded objects may be written: `10%`, or `1000`."""
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", self.max_removed, re.ASCII)
+        if found is None or float(found[1] or 0) > 100:
+            raise UsageError(f"--max-removed {self.max_removed}: is neither a percentage (10%) nor a number of objects")
+        return gone <= (recorded * float(found[1]) / 100 if found[1] else int(found[2]))
+
     def key(self, lists: bytes, urls: Iterable[str] = ()) -> str:
         """Return the name of a folder, common to jobs that do the same with these objects and lists of this digest."""
         there = {

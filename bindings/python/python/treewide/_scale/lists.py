@@ -101,10 +101,9 @@ def write(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
 def _json_of(entry: Entry) -> str:
     object = entry.object
     assert object is not None
-    fields = {"uri": object.uri, "size": object.size, "etag": object.etag, "version": object.version}
     place = {"outboard": entry.outboard} if entry.outboard is not None else {}
     settled = {} if entry.is_settled else {"settled": False}
-    return json.dumps({**fields, "digest": entry.digest.hex(), **settled, **place})
+    return json.dumps({**object._asdict(), "digest": entry.digest.hex(), **settled, **place})
 
 
 def index_path(path: str | os.PathLike[str]) -> Path:

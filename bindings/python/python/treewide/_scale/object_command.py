@@ -1,7 +1,6 @@
 """`python -m treewide scale` for objects that are named one by one."""
 
 import os
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
@@ -14,12 +13,12 @@ from treewide._scale.job import Job, here, source_for
 from treewide._scale.objects import Object, Read, is_settled
 from treewide._scale.outboards import Outboards, is_outboard, named_group
 from treewide._scale.outcome import Outcome, Row
-from treewide._scale.outputs import Limit, check_list, check_outboards
+from treewide._scale.outputs import check_list, check_outboards
 from treewide._scale.progress import bytes_text, objects_text
-from treewide._scale.ranges import Found, verify_ranges
+from treewide._scale.ranges import verify_ranges
 from treewide._scale.reading import Retries, head
 from treewide._scale.run import pieces_task
-from treewide._scale.sources import STORES, Store, path_of, scheme_of, source_of, url_of
+from treewide._scale.sources import STORES, Store, near, path_of, scheme_of, url_of
 from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, ending, judge, tally
 from treewide._treewide import _expected_bytes
 
@@ -34,8 +33,6 @@ class ObjectCovering:
         self.job, self._told = job, told
         #: Verdicts with which the run ends with 1.
         self.wrong = {"verify": DIFFERENT, "update": KEPT, "sum": frozenset[str]()}[job.command]
-        #: When the first of all that counts was read, or may have been.
-        self.began = time.time()
         named = [url_of(it) for it in job.urls]
         self.entries = self._entries(named)
         self.urls = list(dict.fromkeys(named or self.entries))
@@ -65,10 +62,8 @@ class ObjectCovering:
             check_outboards(self.urls)
         self.objects = self._heads()
         self.kept = {it: Read(it, self.entries[it.uri].digest) for it in self.objects if self._is_unchanged(it)}
-        group, hashed = (self.outboards.group, self.outboards.take) if self.outboards is not None else (None, None)
-        options: Any = {"group": group, "hashed": hashed} if group is not None else {}
         todo = (it for it in self.objects if it not in self.kept)
-        self.cover = BytesCover(todo, doubts=lambda read: self._judge(read).verdict in KEPT, **options)
+        self.cover = BytesCover(todo, outboards=self.outboards, doubts=lambda read: self._judge(read).verdict in KEPT)
 
     def _entries(self, named: list[str]) -> lists.Entries:
         options = self.job
@@ -99,17 +94,16 @@ class ObjectCovering:
         """Take parts of an earlier run, of objects that are still the same."""
         for read in results:
             if (result := read()) is not None:
-                self.take(result, is_earlier=True)
+                self.cover.take(result, is_earlier=True)
         return f"{bytes_text(self.cover.resumed_bytes)} were hashed by an earlier run" if self.cover.resumed else None
 
     def missing(self, workers: int) -> list[Row]:
         """Return tasks for the bytes that no result covers; then for objects that seem to have rotted, once more."""
         return [pieces_task(it, self.cover.is_second) for it in self.cover.missing(workers)]
 
-    def take(self, result: Row, *, is_earlier: bool = False) -> None:
+    def take(self, result: Row) -> None:
         """Take the pieces of a result."""
-        self.began = min(self.began, result["began"])
-        self.cover.take(result, is_earlier=is_earlier)
+        self.cover.take(result)
 
     def progress(self) -> tuple[int, int | None, str]:
         """Return the bytes that are done and left."""
@@ -132,25 +126,29 @@ class ObjectCovering:
             self.causes.append("not all outboards could be written")
         return self._outcome(judged, found)
 
-    def ranges(self, ranges: list[tuple[int, int | None]], outboard: str | None) -> tuple[list[Found], Outcome]:
-        """Verify ranges by outboards, on this machine. Returns what became of each object."""
+    def ranges(self, ranges: list[tuple[int, int | None]], outboard: str | None) -> Outcome:
+        """Verify ranges by outboards, on this machine. Bytes of the rest are not read."""
         check_ranges(self.urls, ranges, outboard)
         known = (entry.outboard for url in self.urls if (entry := self.entries[url]).outboard is not None)
-        pairs = self._source_of_outboards(outboard or next(known, None))
-        found = list(verify_ranges(self.objects, self.entries, ranges, self.source, pairs, outboard))
-        for url, it in self._judged({}, only=self.lost).items():
-            found.append(Found(url, it.verdict, it.detail))
-        counts: dict[str, int] = {}
-        for each in found:
-            counts[each.verdict] = counts.get(each.verdict, 0) + 1
+        pairs = near(outboard or next(known, None) or self.urls[0], self.source)
+        counts, total = dict[str, int](), {"bytes_read": 0, "bytes_of_outboard": 0}
+        rows = [
+            verify_ranges(it, entry.digest, ranges, self.source, pairs, outboard or entry.outboard)
+            for it in self.objects
+            for entry in [self.entries[it.uri]]
+        ]
+        rows += (
+            {"uri": url, "verdict": it.verdict, "damage": [], "detail": it.detail}
+            for url, it in self._judged({}, only=self.lost).items()
+        )
+        for row in rows:
+            tally(counts, {row["verdict"]: 1})
+            tally(total, {name: row.get(name, 0) for name in total})
+            self._told(row)
         code, why = self._ending(counts)
-        return found, Outcome(code, counts, {}, 0, 0, self.causes, why=why)
-
-    def _source_of_outboards(self, place: str | None) -> Store:
-        """Return what reads and writes outboards there."""
-        if not place or scheme_of(place) == scheme_of(self.urls[0]):
-            return self.source
-        return source_of(place)
+        more = {"bytes_of_outboard": total["bytes_of_outboard"]}
+        evidence = {"in part": len(self.objects)}
+        return Outcome(code, counts, evidence, 0, total["bytes_read"], self.causes, more=more, why=why)
 
     def _outboards(self) -> Outboards | None:
         folder = self.job.outboards
@@ -158,10 +156,7 @@ class ObjectCovering:
             if self.job.group is not None:
                 raise UsageError("--group is for --outboards: name both")
             return None
-        try:
-            return Outboards(self._source_of_outboards(folder), folder or None, group=self.job.group)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        return Outboards(near(folder or self.urls[0], self.source), folder or None, group=self.job.group)
 
     def _heads(self) -> list[Object]:
         objects = []
@@ -243,15 +238,13 @@ class ObjectCovering:
                 old, object = entries.get(url), outcome.object
                 place = old.outboard if old is not None and old.digest == outcome.digest else None
                 place = self.places.get(object, place)
-                entries[url] = lists.Entry(url, outcome.digest, object, is_settled(object, self.began), place)
+                entries[url] = lists.Entry(url, outcome.digest, object, is_settled(object, self.cover.began), place)
             # What could not be read keeps the digest that it had.
         gone = len(self.entries.keys() - entries.keys())
         if gone and gone == len(self.entries) and not options.allow_empty:
             self.causes.append(f"no object of {path} is there, so it stays as it was; --allow-empty writes it")
             return
-        if not Limit.of(options.max_removed).allows(gone, len(self.entries)) and not (
-            options.allow_empty and not entries
-        ):
+        if not options.may_lose(gone, len(self.entries)) and not (options.allow_empty and not entries):
             why = f"{gone:,} of {objects_text(len(self.entries))} are gone, so {path} stays as it was"
             self.causes.append(f"{why}; --max-removed allows more")
             return
@@ -282,8 +275,8 @@ class ObjectCovering:
             hashed = found.get(url)
             digest = hashed.digest if hashed else None
             object = hashed.object if hashed else None
-            facts = {"size": object.size, "etag": object.etag, "version": object.version} if object else {}
             row: Row = {"uri": url, "verdict": it.verdict, "evidence": it.evidence}
+            facts = object._asdict() if object else {}
             place = {"outboard": self.places[object]} if object in self.places else {}
             self._told(row | {"digest": digest.hex() if digest else None, **facts, **place, "detail": it.detail})
         code, why = self._ending(counts)
@@ -328,7 +321,4 @@ def check_ranges(urls: list[str], ranges: list[Any], outboard: str | None) -> No
     if is_outboard(outboard):
         if len(urls) > 1:
             raise UsageError(f"{outboard} is the outboard of one URL: name one, or a folder of outboards")
-        try:
-            named_group(outboard)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        named_group(outboard)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 Evidence: TypeAlias = Literal["read", "attested", "metadata"]
@@ -17,8 +16,7 @@ _SLACK = 2.0
 _OF_FILE = re.compile(r"[0-9a-f]+-([0-9a-f]+-[0-9a-f]+)-[0-9a-f]+")
 
 
-@dataclass(frozen=True)
-class Object:
+class Object(NamedTuple):
     """An object in a store, as a listing or a source's `head` found it."""
 
     uri: str
@@ -36,7 +34,7 @@ class Object:
     def identity(self) -> bytes:
         """The name that parts carry, so that parts of another version are refused."""
         # ASCII, so that names which are not UTF-8 work too.
-        return json.dumps([self.uri, self.size, self.etag, self.version]).encode()
+        return json.dumps(self).encode()
 
 
 class Read(NamedTuple):

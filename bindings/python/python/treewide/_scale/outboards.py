@@ -8,9 +8,9 @@ import re
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from treewide._scale.console import UsageError
 from treewide._scale.objects import Object
-from treewide._scale.reading import Retries
-from treewide._scale.writing import Sink, write
+from treewide._scale.sources import Store, write
 from treewide._treewide import Parts, _size_of
 
 #: What a range is verified by: reading less than this is not much faster.
@@ -32,10 +32,10 @@ def group_of(size: int) -> int:
 
 
 def checked_group(size: int | str) -> int:
-    """Return the bytes of a group. Raises `ValueError` if there are none of this size."""
+    """Return the bytes of a group. Raises `UsageError` if there are none of this size."""
     group = _size_of(size)
     if group & (group - 1) or not 1024 <= group <= _LARGEST_GROUP:
-        raise ValueError(f"the size of a group is a power of two from 1K to 64M, and not {size}")
+        raise UsageError(f"the size of a group is a power of two from 1K to 64M, and not {size}")
     return group
 
 
@@ -45,10 +45,10 @@ def is_outboard(uri: str) -> bool:
 
 
 def named_group(uri: str) -> int:
-    """Return the bytes of a group, as the name of an outboard says. Raises `ValueError` that names it."""
+    """Return the bytes of a group, as the name of an outboard says. Raises `UsageError` that names it."""
     found = _NAME.search(uri)
     if found is None or int(found[1]) > 16:
-        raise ValueError(f"{uri}: the name of an outboard ends with .obaoK, with groups of 2^K KiB, and K up to 16")
+        raise UsageError(f"{uri}: the name of an outboard ends with .obaoK, with groups of 2^K KiB, and K up to 16")
     return 1024 << int(found[1])
 
 
@@ -61,18 +61,12 @@ def place_of(uri: str, size: int, digest: bytes, folder: str | None = None, grou
 class Outboards:
     """Makes outboards of the hashed objects, and writes them while others are hashed."""
 
-    def __init__(
-        self,
-        sink: Sink,
-        folder: str | None = None,
-        *,
-        group: int | str | None = None,
-    ) -> None:
+    def __init__(self, store: Store, folder: str | None = None, *, group: int | str | None = None) -> None:
         """Write next to the objects, or into `folder`.
 
         Groups have the size `group`, such as `"64K"`, or the one that `group_of` says.
         """
-        self._sink, self._folder = sink, folder
+        self._store, self._folder = store, folder
         self._group = None if group is None else checked_group(group)
         self._pool = ThreadPoolExecutor(_WRITERS)
         #: So that not too many wait in memory.
@@ -96,7 +90,7 @@ class Outboards:
         # ASCII: header fields of stores.
         notes = {"blake3": digest.hex(), "length": str(object.size)}
         try:
-            write(self._sink, uri, data, notes, Retries())
+            write(self._store, uri, data, notes)
         finally:
             self._room.release()
         return uri

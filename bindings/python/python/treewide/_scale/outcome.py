@@ -1,8 +1,7 @@
-"""How a run ends, and what a command must know to be run in rounds."""
+"""How a run ends."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 Row = dict[str, Any]
 """A line that a run reports: an object, as `--json` prints it; or a `note`."""
@@ -33,27 +32,3 @@ class Outcome:
     why: str = ""
     #: Whether nothing is left to continue.
     is_over: bool = True
-
-
-class Covering(Protocol):
-    """Knows what results cover: of named objects, or of a bucket."""
-
-    #: What runs have in common that do the same: a run continues only such a one.
-    key: str
-    #: The directory that paths are relative to; `None` if none is.
-    here: str | None
-
-    def earlier(self, results: list[Callable[[], Row | None]]) -> str | None:
-        """Take what an earlier run found, as far as it counts now. Returns what to say of it."""
-
-    def missing(self, workers: int) -> list[Row]:
-        """Return the tasks of the next round."""
-
-    def take(self, result: Row) -> None:
-        """Take a result."""
-
-    def end(self) -> Outcome:
-        """Judge, write, count."""
-
-    def progress(self) -> tuple[int, int | None, str]:
-        """Return what is done, what is left if that is known, and what to say of it."""

@@ -1,11 +1,9 @@
 """Looks at every output before anything is read: it must not be an input, or a file of another program."""
 
 import os
-import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from treewide._scale import lists
 from treewide._scale.console import UsageError
@@ -52,22 +50,3 @@ def check_outboards(urls: Iterable[str]) -> None:
         name, separator, _ = it.rpartition(".obao")
         if separator and name in urls:
             raise UsageError(f"{it} would be replaced by the outboard of {name}: name a folder with --outboards")
-
-
-class Limit(NamedTuple):
-    """How many objects of an old list may be gone."""
-
-    most: float
-    is_share: bool
-
-    @classmethod
-    def of(cls, text: str) -> "Limit":
-        """Return what `10%` or `1000` means. Raises `ValueError` that names the text."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", text, re.ASCII)
-        if found is None or float(found[1] or 0) > 100:
-            raise ValueError(f"{text} is neither a percentage (10%) nor a number of objects")
-        return cls(float(found[1] or found[2]), found[1] is not None)
-
-    def allows(self, removed: int, recorded: int) -> bool:
-        """Whether a list that misses `removed` of the recorded objects may be written."""
-        return removed <= (recorded * self.most / 100 if self.is_share else self.most)

@@ -6,14 +6,12 @@ is.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from treewide._scale.objects import Object
 from treewide._scale.reading import Changed, Refused, Retries, Source, cause_of, hash_range, head
-from treewide._scale.results import bytes_of, host, seal, text_of, unseal
-from treewide._scale.sources import source_of
 from treewide._treewide import Parts
 
 Status: TypeAlias = Literal["ok", "failed", "refused", "changed"]
@@ -31,24 +29,6 @@ class Piece(NamedTuple):
     group: int | None = None
 
 
-def hash_part(
-    object: Object,
-    start: int,
-    stop: int,
-    *,
-    group: int | None = None,
-    seconds: float | None = None,
-    source: Source | None = None,
-) -> bytes:
-    """Hash the bytes from `start` up to `stop` of exactly this version of an object, and return a result for `merge`.
-
-    With `group`, a power of two of bytes, the value of each group is kept, for an outboard. After `seconds` no further
-    request begins; the result has what was read. A store that fails is a result too, with the cause.
-    """
-    source = source or source_of(object.uri)
-    return seal({"pieces": hash_pieces([Piece(object, start, stop, group)], source, seconds), "host": host()})
-
-
 def hash_pieces(pieces: list[Piece], source: Source, seconds: float | None) -> list[dict[str, Any]]:
     """Hash pieces. Small ones are read side by side; what is not begun in time is left out."""
     began = time.monotonic()
@@ -59,9 +39,8 @@ def hash_pieces(pieces: list[Piece], source: Source, seconds: float | None) -> l
             return None
         retries = Retries()
         status, detail, parts = read_part(*it[:3], source, retries, group=it.group, seconds=left)
-        found: dict[str, Any] = {"object": [it.object.uri, it.object.size, it.object.etag, it.object.version]}
-        found |= {"status": status, "detail": detail, "requests": retries.requests}
-        return {**found, "range": [it.start, it.stop], "parts": text_of(parts.to_bytes())}
+        found = {"object": it.object, "status": status, "detail": detail, "requests": retries.requests}
+        return {**found, "range": [it.start, it.stop], "parts": parts.to_bytes()}
 
     if len(pieces) == 1 or source.streams == 1:
         return [it for it in map(hashed, pieces) if it is not None]
@@ -86,34 +65,6 @@ def read_part(
     if group is None:
         parts.compact()
     return status, detail, parts
-
-
-def merge(results: Iterable[bytes]) -> bytes:
-    """Return the digest of one object from the results of its parts, which may come in any order and twice.
-
-    Raises `ValueError` that names the bytes that are missing, or the cause why they could not be read; also if a result
-    is damaged, or of another object or version. `Clash` if two results have different values for the same bytes.
-    """
-    whole: Parts | None = None
-    causes = []
-    for result in results:
-        for it in unseal(result)["pieces"]:
-            if it["status"] == "changed":
-                raise ValueError(f"{it['object'][0]}: {it['detail']}")
-            causes += [it["detail"]] if it["detail"] else []
-            object, parts = object_of(it), Parts.from_bytes(bytes_of(it["parts"]) or b"")
-            whole = whole or Parts(object.size, object=object.identity)
-            whole.absorb(parts)
-    if whole is None:
-        raise ValueError("there are no results to merge")
-    if whole.missing() and causes:
-        raise ValueError(causes[0])
-    return whole.finish()
-
-
-def object_of(piece: dict[str, Any]) -> Object:
-    """Return the object that a piece of a result is of."""
-    return Object(*piece["object"])
 
 
 class _Reading:

@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -18,9 +18,8 @@ from treewide._scale.lists import ListError, line_of
 from treewide._scale.object_command import ObjectCovering, check_ranges
 from treewide._scale.outboards import checked_group
 from treewide._scale.outcome import Outcome, Row
-from treewide._scale.outputs import Limit
 from treewide._scale.progress import Progress, bytes_text, objects_text
-from treewide._scale.ranges import RangeError, print_found, range_of
+from treewide._scale.ranges import range_of
 from treewide._scale.run import run
 from treewide._scale.verdicts import summary
 from treewide._scale.work import Work, planned, usual_place
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parsed(arguments)
     try:
         return int(_COMMANDS[options.command](options))
-    except (UsageError, RangeError, ModuleNotFoundError) as error:
+    except (UsageError, ModuleNotFoundError) as error:
         say(str(error))
         return _USAGE
     except ListError as error:
@@ -121,6 +120,8 @@ class _Screen:
             # On one line, as b3sum writes names.
             uri, detail = row["uri"], row["detail"]
             name = line_of(uri, b"").removeprefix("\\").removeprefix("  ")
+            for it in row.get("damage", ()):
+                print_line(f"{it['state'].upper():10} {name}  {it['start']}..{it['stop']}")
             if self.job.command != "sum":
                 detail = detail.removeprefix(f"{uri}: ")
                 print_line(f"{row['verdict']:10} {name}" + (f"  ({detail})" if detail else ""))
@@ -141,7 +142,10 @@ class _Screen:
             total |= {"bytes_read": it.bytes_read, **it.more, "causes": it.causes, "exit": it.exit}
             print_line(json.dumps(total))
         elif not (self.options.quiet and it.exit == _FINE):
-            text = summary(objects_text(sum(it.counts.values())), it.counts, it.evidence, bytes_text(it.bytes_read))
+            size = bytes_text(it.bytes_read)
+            if "bytes_of_outboard" in it.more:
+                size += f", and {bytes_text(it.more['bytes_of_outboard'])} of outboards"
+            text = summary(objects_text(sum(it.counts.values())), it.counts, it.evidence, size)
             if self.job.command != "sum":
                 print_line(text)
             elif self.job.recursive:
@@ -159,12 +163,7 @@ def _hash(options: argparse.Namespace) -> int:
     job = job_of(options)
     screen = _Screen(options, job)
     if _of(options, "range"):
-        found, outcome = ObjectCovering(job, screen.told).ranges(options.range, options.outboard)
-        for line in print_found(found, is_json=options.json, code=outcome.exit):
-            print_line(line)
-        if outcome.why:
-            say(outcome.why)
-        return outcome.exit
+        return screen.end(ObjectCovering(job, screen.told).ranges(options.range, options.outboard))
     cover = Cover(job, screen.told)
     work = Work(options.work or usual_place(cover.key), cover.key)
     if options.no_resume:
@@ -279,24 +278,22 @@ def _parser() -> argparse.ArgumentParser:
                 "--range",
                 action="append",
                 default=[],
-                type=_range,
+                type=_typed(range_of),
                 metavar="A..B",
                 help="only these bytes, by the outboard",
             )
             add(
-                "--outboard",
-                metavar="URL",
-                help="the outboard of --range, or its folder (default: next to the object)",
+                "--outboard", metavar="URL", help="the outboard of --range, or its folder (default: next to the object)"
             )
             add("--quick", action="store_true", help="of a bucket, read only what changed by ETag, version or time")
         else:
             text = "write outboards, for `verify --range`: next to the objects, or into FOLDER by digest"
             add("--outboards", nargs="?", const="", metavar="FOLDER", help=f"{text}; write it after the URLs")
             text = "size of a group of outboards, such as 64K or 1M (default: 1M, and 16M for objects of 1T or more)"
-            add("--group", type=_group, metavar="SIZE", help=text)
+            add("--group", type=_typed(checked_group), metavar="SIZE", help=text)
         add("--inventory", metavar="URL", help="list a bucket by this inventory: .parquet, or manifest.json")
         add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: local)")
-        add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
+        add("--workers", type=_typed(_positive), metavar="N", help="the most workers (default: what the engine has)")
         add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
         add(
             "--work",
@@ -316,14 +313,14 @@ def _parser() -> argparse.ArgumentParser:
         if name != "verify":
             add("--allow-empty", action="store_true", help="write a list although nothing is there, or could be hashed")
             text = "write no list if more of the old objects are gone: 10%%, or 1000 (default: 50%%)"
-            add("--max-removed", type=_limit, default="50%", metavar="MOST", help=text)
+            add("--max-removed", default="50%", metavar="MOST", help=text)
         add("--unpinned", action="store_true", help="also read objects without ETag and version")
         _add_display(command)
     text = "write the tasks of the next round for a batch system, and print their number"
     plan = commands.add_parser("plan", help=text)
     plan.add_argument("rest", nargs="+", metavar="-- COMMAND", help="sum, verify or update, with its options")
     share = commands.add_parser("run", help="do every N-th of these tasks")
-    share.add_argument("share", type=_share, metavar="K/N", help="from task K on, which is 0 to N-1")
+    share.add_argument("share", type=_typed(_share), metavar="K/N", help="from task K on, which is 0 to N-1")
     merge = commands.add_parser("merge", help="write and say what the command itself would, once all is done")
     for command in (plan, share, merge):
         command.add_argument("--work", required=True, metavar="FOLDER", help="where tasks and results are kept")
@@ -338,39 +335,29 @@ def _add_display(command: argparse.ArgumentParser) -> None:
     add("--progress", action=argparse.BooleanOptionalAction, help="say how far it is (default: on a terminal)")
 
 
+def _typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return the type of an option. What it raises is said as it is."""
+
+    def typed(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return typed
+
+
 def _share(text: str) -> tuple[int, int]:
     first, _, step = text.partition("/")
     if not (first.isdecimal() and step.isdecimal() and int(first) < int(step)):
-        raise argparse.ArgumentTypeError(f"K/N with K from 0 to N-1 is wanted, and not {text}")
+        raise ValueError(f"K/N with K from 0 to N-1 is wanted, and not {text}")
     return int(first), int(step)
 
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a number from 1 on is wanted, and not {text}")
+        raise ValueError(f"a number from 1 on is wanted, and not {text}")
     return int(text)
-
-
-def _limit(text: str) -> str:
-    try:
-        Limit.of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text
-
-
-def _range(text: str) -> tuple[int, int | None]:
-    try:
-        return range_of(text)
-    except RangeError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _group(text: str) -> int:
-    try:
-        return checked_group(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _option(text: str) -> tuple[str, Any]:

@@ -37,7 +37,6 @@ class Refused(OSError):
 class Reply(NamedTuple):
     """The answer of a store. Facts that it did not give are `None`."""
 
-    #: Valid until the next call on the same thread.
     data: Buffer
     #: Where the data stand in the object.
     start: int
@@ -48,7 +47,7 @@ class Reply(NamedTuple):
 
 
 class Source(Protocol):
-    """Reads objects. It is pickled to the workers, so it keeps no open connections while it is pickled."""
+    """Reads objects. Each process has its own."""
 
     #: Requests of one worker at the same time.
     streams: int
@@ -102,16 +101,13 @@ def hash_range(
             ask = partial(own, parts, object, low, high)
             _asked(lambda ask=ask: _identified(object, ask()), object, low, high, retries)  # type: ignore[misc]
         return
-    data = read_range(source, object, start, stop, retries)
+    data = read(source, object, start, stop, retries)
     for low, high in groups:
         parts.hash(data[low - start : high - start], low)
 
 
-def read_range(source: Source, object: Object, start: int, stop: int, retries: Retries) -> memoryview:
-    """Return exactly these bytes, of exactly this object, which are valid until the next call on the same thread.
-
-    Raises what `hash_range` raises.
-    """
+def read(source: Source, object: Object, start: int, stop: int, retries: Retries) -> memoryview:
+    """Return exactly these bytes, of exactly this object. Raises what `hash_range` raises."""
     return _asked(lambda: _checked(object, start, stop, source.get(object, start, stop)), object, start, stop, retries)
 
 
@@ -119,11 +115,6 @@ def cut(start: int, stop: int, length: int) -> list[tuple[int, int]]:
     """Cut a range at the multiples of `length`."""
     cuts = [start, *range((start // length + 1) * length, stop, length), stop]
     return list(pairwise(cuts))
-
-
-def read(source: Source, object: Object, start: int, stop: int, retries: Retries) -> bytes:
-    """Return exactly the bytes from `start` up to `stop`, of exactly this object. Raises what `hash_range` does."""
-    return bytes(read_range(source, object, start, stop, retries))
 
 
 def head(source: Source, uri: str, retries: Retries) -> Object:

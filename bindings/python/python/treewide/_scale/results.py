@@ -19,8 +19,8 @@ class Damaged(ValueError):
 
 
 def seal(fields: dict[str, Any]) -> bytes:
-    """Return bytes that `unseal` reads."""
-    text = json.dumps(fields, separators=(",", ":")).encode()
+    """Return bytes that `unseal` reads: named tuples become lists, and bytes text, of which `bytes_of` makes bytes."""
+    text = json.dumps(fields, separators=(",", ":"), default=lambda data: base64.b64encode(data).decode()).encode()
     return digest(text).hex()[:_CHECK].encode() + text
 
 
@@ -33,14 +33,9 @@ def unseal(data: bytes) -> dict[str, Any]:
     return fields
 
 
-def text_of(data: bytes | None) -> str | None:
-    """Return bytes as text."""
-    return None if data is None else base64.b64encode(data).decode()
-
-
-def bytes_of(text: str | None) -> bytes | None:
-    """Return what `text_of` made text of."""
-    return None if text is None else base64.b64decode(text)
+def bytes_of(text: str | None) -> bytes:
+    """Return bytes that were sealed; no bytes where there were none."""
+    return base64.b64decode(text or "")
 
 
 def host() -> str:

@@ -51,5 +51,4 @@ def keys_task(job: BucketJob, **keys: Any) -> Row:
 
 def pieces_task(pieces: list[Piece], is_second: bool) -> Row:
     """Return the task of pieces of objects, which are read for the first or the second time."""
-    named = [[[o.uri, o.size, o.etag, o.version], *ends] for o, *ends in pieces]
-    return {"kind": "pieces", "pieces": named, "is_second": is_second}
+    return {"kind": "pieces", "pieces": pieces, "is_second": is_second}

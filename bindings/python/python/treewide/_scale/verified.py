@@ -14,7 +14,7 @@ from itertools import groupby
 from treewide._arguments import Bytes
 from treewide._scale.objects import Object
 from treewide._scale.outboards import named_group, place_of
-from treewide._scale.reading import Changed, Retries, Source, cut, head, read_range
+from treewide._scale.reading import Changed, Retries, Source, cut, head, read
 from treewide._treewide import Clash, DamageError, Parts, _expected_bytes, _outboard_places, _outboard_trusted, digest
 from treewide.outboard import Damage
 
@@ -107,15 +107,10 @@ class Verified:
     def _run(self, start: int, stop: int, keep: Callable[[int, memoryview], object]) -> Iterator[Damage]:
         if start < 0:
             raise ValueError(f"a range begins at byte 0 or later, and not at {start}")
-        group = self.group
-        if self.outboard is None:
-            # All of it is one group, which has the digest itself.
-            if start < stop or self.object.size == 0:
-                yield from self._lone(keep)
-            return
+        first = start // self.group * self.group
+        windows = cut(first, stop, _WINDOW * self.group) if first < stop else []
         with ThreadPoolExecutor(self._source.streams) as pool:
-            first = start // group * group
-            for low, high in cut(first, stop, _WINDOW * group) if first < stop else []:
+            for low, high in windows if self.object.size else [(0, 0)]:
                 retries = Retries()
                 groups, unknown = self._trusted(low, high, retries)
                 found = [Damage(*it, "unknown") for it in unknown]
@@ -131,20 +126,22 @@ class Verified:
     def _trusted(self, start: int, stop: int, retries: Retries) -> tuple[list[_Group], list[tuple[int, int]]]:
         """Return the groups of a range with the values that the outboard proves, and the ranges that it does not."""
         outboard = self.outboard
-        assert outboard is not None
+        if outboard is None:
+            # All of it is one group, which has the digest itself.
+            return [_Group(0, self.object.size, self.digest)], []
         _, places = _outboard_places(self.object.size, self.group, start, stop)
         self.bytes_of_outboard += sum(high - low for low, high in places)
 
-        def read(place: tuple[int, int]) -> tuple[int, bytes]:
+        def asked(place: tuple[int, int]) -> tuple[int, bytes]:
             try:
-                return place[0], bytes(read_range(self._pairs, outboard, *place, retries))
+                return place[0], bytes(read(self._pairs, outboard, *place, retries))
             except Changed as change:
                 raise OSError(
                     f"{outboard.uri}: the outboard changed while it was read: {change}; try again"
                 ) from change
 
         with ThreadPoolExecutor(self._pairs.streams) as pool:
-            pairs = list(pool.map(read, places))
+            pairs = list(pool.map(asked, places))
         groups, unknown = _outboard_trusted(self.digest, self.object.size, self.group, start, stop, pairs)
         return [_Group(*it) for it in groups], unknown
 
@@ -163,12 +160,14 @@ class Verified:
     def _read(self, start: int, stop: int, retries: Retries) -> bytearray:
         data = bytearray()
         for low, high in cut(start, stop, self._source.piece) if start < stop else []:
-            data += read_range(self._source, self.object, low, high, retries)
+            data += read(self._source, self.object, low, high, retries)
             with self._lock:
                 self.bytes_read += high - low
         return data
 
     def _is_right(self, group: _Group, data: memoryview) -> bool:
+        if self.outboard is None:
+            return digest(data) == self.digest
         check = Parts(self.object.size, object=self.object.identity)
         check.push(group.start, group.stop, group.value)
         try:
@@ -177,14 +176,6 @@ class Verified:
             return False
         # Nothing of it waits to be compared.
         return not check.unchecked()
-
-    def _lone(self, keep: Callable[[int, memoryview], object]) -> Iterator[Damage]:
-        for _ in range(2):
-            data = self._read(0, self.object.size, Retries())
-            if digest(data) == self.digest:
-                keep(0, memoryview(data))
-                return
-        yield Damage(0, self.object.size, "bad")
 
 
 def _jobs(groups: list[_Group], piece: int) -> Iterator[list[_Group]]:

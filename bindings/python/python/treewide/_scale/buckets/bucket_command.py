@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 from treewide._scale.buckets.bucket_list import LIST, Bucket, read_bucket, write_bucket
 from treewide._scale.buckets.inventory import Inventory, listing_of
@@ -10,16 +12,15 @@ from treewide._scale.buckets.keys_cover import KeysCover
 from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_list_file, read_list, write_list
 from treewide._scale.buckets.listing import cuts, listed
 from treewide._scale.buckets.shards import BucketJob, Difference, Handed, judge, removed
-from treewide._scale.buckets.sinks import Folder, folder_of, join
+from treewide._scale.buckets.sinks import Folder, join
 from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.console import UsageError
 from treewide._scale.job import Job, here, source_for
 from treewide._scale.lists import ListError
 from treewide._scale.objects import Object, Read, evidence_of
 from treewide._scale.outcome import Outcome, Row
-from treewide._scale.outputs import Limit
 from treewide._scale.progress import bytes_text, objects_text
-from treewide._scale.reading import Retries, Source
+from treewide._scale.reading import Retries
 from treewide._scale.run import keys_task, pieces_task
 from treewide._scale.sources import path_of, scheme_of, url_of
 from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, ending, tally
@@ -54,7 +55,7 @@ def bucket_of(job: Job) -> tuple[Bucket, str, str] | None:
     folder, name = os.path.split(path_of(list)) if is_local else list.rsplit("/", 1)
     folder = folder or "."
     try:
-        found = read_bucket(folder_of(folder, source_for(list, job.option)), name)
+        found = read_bucket(Folder(folder, source_for(list, job.option)), name)
     except FileNotFoundError:
         raise UsageError(f"{list}: there is no such list: `sum -o` writes one") from None
     return (found, folder, name) if found is not None else None
@@ -66,35 +67,33 @@ class BucketCovering:
     def __init__(self, job: Job, told: Callable[[Row], object], found: tuple[Bucket, str, str] | None) -> None:
         """Begin a new list, or compare with one that was `found`. Looks at the store and at the output."""
         self.job, self._told = job, told
-        #: What objects are compared with.
-        self.old: Bucket | None = found[0] if found is not None else None
-        lists, self.name = (found[1], found[2]) if found is not None else (None, LIST)
-        root = self.old.root if self.old is not None else job.urls[0]
+        known, lists, self.name = found or (None, None, LIST)
+        root = known.root if known is not None else job.urls[0]
         if scheme_of(root) == "file":
             root = path_of(root)
         root = url_of(root if root.endswith("/") else root + "/")
         #: Verdicts with which the run ends with 1.
         self.wrong = DIFFERENT if job.command == "verify" else KEPT
-        self.source: Source = source_for(root, job.option)
+        self.source = source_for(root, job.option)
         output = job.output if job.command == "sum" else lists if job.command == "update" else None
         output = output.rstrip("/") or "/" if output is not None else None
         if output is not None and _place(output) == _place(root):
             raise UsageError(f"lists cannot be written among what is hashed: name another folder than {output}")
-        #: What the output folder has already, if that is a list of the same root.
-        self.before: Bucket | None = self.old
         #: Why the run ends with 3, apart from verdicts.
         self.causes: list[str] = []
-        self._listing = listing_of(root, self.source, job.inventory)
+        self._listing = listing_of(self.source, job.inventory)
         self._check_inventory()
         # What is missing is said at once, and not by each worker.
         is_nothing = not next(listed(self._listing, root, "", None, Retries(), most=1), [])
         self.is_empty = is_nothing and job.command == "sum" and not job.allow_empty
         if output is not None and not self.is_empty:
             # An output that cannot be written is noticed now, and not after everything was read.
-            folder = folder_of(output, self.source)
-            self._check_output(folder, output, root)
+            folder = Folder(output, self.source)
+            known = known or self._checked_output(folder, output, root)
             folder.put(_NOTE, _ABOUT)
-        known = self.before if job.command == "sum" else self.old
+        #: What objects are compared with, or must not be lost, without its lists; and how many objects these have.
+        self.known = known._replace(ranges=[]) if known is not None else None
+        self.known_objects = known.objects if known is not None else 0
         self.shard = BucketJob(
             root=root,
             output=output,
@@ -103,15 +102,16 @@ class BucketCovering:
             compares=job.command != "sum",
             inventory=job.inventory,
             reads_all=job.command != "update" and not job.quick,
-            skip=self.old.skip if self.old is not None else _below(root, output or ""),
+            skip=known.skip if known is not None else _below(root, output or ""),
             unpinned=job.unpinned,
             accept=job.accept_rot,
-            limit=self.old.limit if self.old is not None else _LIMIT,
+            limit=known.limit if known is not None and job.command != "sum" else _LIMIT,
         )
         self.key = job.key(known.digest if known is not None else b"", [root])
         self.here = here(root, output, self.shard.lists, job.inventory)
         gone = partial(removed, self.shard, self.source)
-        self.keys = KeysCover(self.shard, self._cuts, old=known, told=self._tell, removed=gone)
+        places = [it.until for it in known.ranges if it.until is not None] if known is not None else []
+        self.keys = KeysCover(self.shard, self._cuts, places=places, told=self._tell, removed=gone)
         #: The large objects, when it is their turn.
         self.bytes: BytesCover | None = None
         self._wanted: dict[Object, Handed] = {}
@@ -129,10 +129,8 @@ class BucketCovering:
                 "noticed: make one with e_tag, or pass --unpinned if no program writes to the bucket"
             )
 
-    def _check_output(self, folder: Folder, output: str, root: str) -> None:
-        """Check that every file in the output folder is ours."""
-        if self.job.command != "sum":
-            return
+    def _checked_output(self, folder: Folder, output: str, root: str) -> Bucket | None:
+        """Return the list that is in the output folder, all of whose files must be ours."""
         try:
             if not folder.get(_NOTE).startswith(_ABOUT.partition(b",")[0]):
                 raise UsageError(f"{join(output, _NOTE)} is a file of another program: name another folder")
@@ -141,13 +139,13 @@ class BucketCovering:
         try:
             found = read_bucket(folder)
         except FileNotFoundError:
-            return
+            return None
         except ListError as error:
             raise UsageError(f"{error}; name another folder") from None
         if found is None or found.root != root:
             what = f"the list of {found.root}" if found is not None else "not the list of a bucket"
             raise UsageError(f"{join(output, LIST)} is {what}: name another folder")
-        self.before = found
+        return found
 
     # ---- Rounds ----------------------------------------------------------------------------------
 
@@ -163,7 +161,7 @@ class BucketCovering:
             elif result["status"] == "ok" and not result.get("is_seen"):
                 names = {part[0] for _, part in result["lists"] if part}
                 if there is None and names and self.shard.output is not None:
-                    there = {*folder_of(self.shard.output, self.source).names("part-")}
+                    there = {*Folder(self.shard.output, self.source).names("part-")}
                 if self.shard.output is None or all(f"{it}.b3" in (there or ()) for it in names):
                     self.keys.earlier[result["after"], result["until"]] = read
                     objects += sum(result["counts"].values())
@@ -175,10 +173,7 @@ class BucketCovering:
             return []
         while self.bytes is None:
             if tasks := self.keys.missing(workers):
-                return [
-                    keys_task(self.shard, after=it.after, until=it.until, stop=it.stop, exact=it.exact, seen=it.seen)
-                    for it in tasks
-                ]
+                return [keys_task(self.shard, **asdict(it)) for it in tasks]
             self._begin_large()
         return [pieces_task(it, self.bytes.is_second) for it in self.bytes.missing(workers)]
 
@@ -245,31 +240,27 @@ class BucketCovering:
 
     def end(self) -> Outcome:
         """Judge, write the lists of the bucket, and count."""
-        keys, is_over = self.keys, True
-        bucket: Bucket | None = None
-        if self.is_empty:
+        keys, found = self.keys, dict[str, Any]()
+        if self.bytes is None:
             self.causes.append(
                 f"there is no object below {self.shard.root}: is that the right place? Nothing was written"
             )
         else:
-            if self.bytes is not None:
-                for object, read in self.bytes.found.items():
-                    self._settle(read, is_read=object not in self.bytes.resumed)
-                keys.bytes_read += self.bytes.bytes_read
-                keys.requests += self.bytes.requests
-            self.large.sort(key=lambda it: it.key)
-            bucket = self._write()
-            is_over = not keys.failures
+            for object, read in self.bytes.found.items():
+                self._settle(read, is_read=object not in self.bytes.resumed)
+            keys.bytes_read += self.bytes.bytes_read
+            keys.requests += self.bytes.requests
+            self._look_for_causes()
+            found = self._write(self.bytes.began)
         counts = {it: keys.counts[it] for it in _VERDICTS if keys.counts.get(it)}
-        self._look_for_causes()
         for it in keys.failures:
             self._told({"note": it})
         if keys.failures:
             what = "the list was not written" if self.shard.output is not None else "not everything was compared"
             self.causes.append(f"{what}: the same command continues")
         code, why = ending(counts, self.wrong, self.causes)
-        more = {"requests": keys.requests, "list": _hex(bucket.digest if bucket else None)}
-        more |= {"contents": _hex(bucket.contents if bucket else None), "quick": not self.shard.reads_all}
+        more: Row = {"requests": keys.requests, "quick": not self.shard.reads_all, "resumed": keys.resumed}
+        more |= {it: _hex(found.get(it)) for it in ("list", "contents")}
         return Outcome(
             code,
             counts,
@@ -277,73 +268,63 @@ class BucketCovering:
             keys.objects_read,
             keys.bytes_read,
             self.causes,
-            place=join(self.shard.output, self.name) if bucket is not None and self.shard.output is not None else None,
-            list=bucket.digest if bucket is not None else None,
-            contents=bucket.contents if bucket is not None else None,
-            more=more | {"resumed": keys.resumed},
+            **found,
+            more=more,
             why=why,
-            is_over=is_over,
+            is_over=not keys.failures,
         )
 
-    def _write(self) -> Bucket | None:
+    def _write(self, began: float) -> dict[str, Any]:
+        """Write the lists, unless they would be worse. Returns what to say of them."""
         job, keys = self.shard, self.keys
         if job.output is None or keys.failures:
-            return None
+            return {}
         objects = sum(keys.counts.values())
         hashed = objects - sum(keys.counts.get(it, 0) for it in ("removed", *UNSURE))
-        if keys.unknown and job.compares and not self.job.accept_damage:
+        if self.causes:
             self.causes.append("the list stays as it was; --accept-damage writes it")
-            return None
-        was_empty = self.before is not None and not self.before.objects
+            return {}
+        was_empty = self.known is not None and not self.known_objects
         if not hashed and not was_empty and not self.job.allow_empty:
             self.causes.append("nothing is there or could be hashed, so the list was not written")
-            return None
-        if self.before is not None and self._loses(hashed):
+            return {}
+        gone = keys.counts.get("removed", 0) if job.compares else self.known_objects - hashed
+        if not self.job.may_lose(gone, self.known_objects) and not self.job.allow_empty:
             self.causes.append(
-                f"most of the {objects_text(self.before.objects)} of the old list are gone, so it stays as it was: is "
+                f"most of the {objects_text(self.known_objects)} of the old list are gone, so it stays as it was: is "
                 "this the right store? --max-removed allows more"
             )
-            return None
+            return {}
         if keys.doubt is not None:
             why = f"the list has another digest of {job.root}{keys.doubt}, which may have rotted, so it stays as it was"
             self.causes.append(f"{why}: `update` keeps the old digest, and accepts the new one")
-            return None
-        folder = folder_of(job.output, self.source)
-        large = write_list(folder, self.large, "large", self._known_large(folder))
-        return write_bucket(folder, Bucket(job.root, keys.all_ranges(), large, b"", job.skip, job.limit), self.name)
+            return {}
+        folder = Folder(job.output, self.source)
+        facts = sorted(self.large, key=lambda it: it.key)
+        large = write_list(folder, facts, began, "large", self._known_large(folder))
+        made = Bucket(job.root, keys.all_ranges(), large, b"", job.skip, job.limit)
+        made = write_bucket(folder, made, self.name)
+        return {"place": join(job.output, self.name), "list": made.digest, "contents": made.contents}
 
     def _known_large(self, folder: Folder) -> set[str]:
         """Return the name of the old list of large objects, if all of it is still there."""
-        old: ListFile | None = self.old.large if self.old is not None else None
+        old: ListFile | None = self.known.large if self.known is not None else None
         return {old.name} if old is not None and is_intact(read_list(folder, old)) else set()
-
-    def _loses(self, hashed: int) -> bool:
-        assert self.before is not None
-        gone = self.before.objects - hashed if self.old is None else self.keys.counts.get("removed", 0)
-        return not Limit.of(self.job.max_removed).allows(gone, self.before.objects) and not self.job.allow_empty
 
     def _tell(self, it: Difference) -> None:
         evidence = "attested" if it.verdict == "removed" else "read" if it.digest is not None else None
         digests = {"expected": _hex(it.expected), "digest": _hex(it.digest)}
-        self._told(
-            {
-                "uri": self.shard.root + it.key,
-                "verdict": it.verdict,
-                "evidence": evidence,
-                **digests,
-                "detail": it.detail,
-            }
-        )
+        row = {"uri": self.shard.root + it.key, "verdict": it.verdict, "evidence": evidence}
+        self._told({**row, **digests, "detail": it.detail})
 
     def _look_for_causes(self) -> None:
-        keys, old = self.keys, self.old
+        keys = self.keys
         if keys.unknown and self.shard.compares and not self.job.accept_damage:
             self.causes.append(
                 f"what the list says of {objects_text(keys.unknown)} is damaged or missing (*.objects.gz), so that "
                 "no one knows which of them were written to"
             )
-        is_gone = old is not None and old.objects and keys.counts.get("removed", 0) >= old.objects
-        if self.job.command == "verify" and is_gone:
+        if self.job.command == "verify" and 0 < self.known_objects <= keys.counts.get("removed", 0):
             self.causes.append("nothing of the list is there: is this the right store?")
 
 

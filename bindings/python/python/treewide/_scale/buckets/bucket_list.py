@@ -67,13 +67,9 @@ class Bucket(NamedTuple):
         """The digest of the digests of all lists: the same for copies, as neither the URL nor an ETag is in it."""
         return digest("".join(f"{it.digest.hex()}\n" for it in self.parts()).encode())
 
-    def lists(self) -> Iterator[ListFile]:
-        """Return the lists of key ranges, in the order of their keys."""
-        yield from (it.part for it in self.ranges if it.part is not None)
-
     def parts(self) -> Iterator[ListFile]:
-        """Return all lists."""
-        yield from self.lists()
+        """Return all lists, in the order of their keys; that of large objects is the last."""
+        yield from (it.part for it in self.ranges if it.part is not None)
         if self.large is not None:
             yield self.large
 

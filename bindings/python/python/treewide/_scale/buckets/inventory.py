@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from treewide._scale.found import Found, Lists
 from treewide._scale.optional import load
 from treewide._scale.reading import Refused, Retries, Source, head, read
-from treewide._scale.sources import source_of
+from treewide._scale.sources import Store, near
 
 _COLUMNS = ("bucket", "key", "size", "e_tag", "version_id", "is_latest", "is_delete_marker", "last_modified_date")
 #: Inventories whose row groups a worker remembers.
@@ -155,7 +155,7 @@ class _Ranged(io.RawIOBase):
         stop = self._object.size if size is None or size < 0 else min(self._at + size, self._object.size)
         if stop <= self._at:
             return b""
-        data = read(self._source, self._object, self._at, stop, Retries())
+        data = bytes(read(self._source, self._object, self._at, stop, Retries()))
         self._at = stop
         return data
 
@@ -164,18 +164,14 @@ def _key(key: Any) -> str:
     return key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else str(key)
 
 
-def listing_of(root: str, source: Source, inventory: str | None) -> Lists:
+def listing_of(source: Store, inventory: str | None) -> Lists:
     """Return what lists the objects of a run: the store itself, or an inventory."""
     if inventory is not None:
         # A file has a place where it is read, so each thread has its own.
-        own: Any = source
-        return _remembered(inventory, own, threading.get_ident())
-    if not isinstance(source, Lists):
-        raise Refused(f"{root}: {type(source).__name__} cannot list objects: name an inventory")
+        return _remembered(inventory, source, threading.get_ident())
     return source
 
 
 @lru_cache(_KEPT)
-def _remembered(url: str, source: Any, thread: int) -> Inventory:
-    own = source_of(url)
-    return Inventory(url, source if type(own) is type(source) else own)
+def _remembered(url: str, source: Store, thread: int) -> Inventory:
+    return Inventory(url, near(url, source))

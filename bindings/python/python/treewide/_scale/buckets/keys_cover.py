@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from treewide._scale.buckets.bucket_list import Bucket, Range
+from treewide._scale.buckets.bucket_list import Range
 from treewide._scale.buckets.list_files import ListFile
 from treewide._scale.buckets.shards import BucketJob, Difference, Handed
 from treewide._scale.results import bytes_of
@@ -58,16 +58,16 @@ class KeysCover:
         job: BucketJob,
         cuts: Callable[[str, str | None, int], list[str]],
         *,
-        old: Bucket | None = None,
+        places: list[str] | None = None,
         told: Callable[[Difference], object] = lambda difference: None,
         removed: Callable[[str, str], Iterable[Difference]] = lambda first, last: (),
     ) -> None:
-        """Begin with nothing. `cuts` asks the store for places in a range; `old` says where equal shares end.
+        """Begin with nothing. `cuts` asks the store for places in a range; `places` are known, where equal shares end.
 
         `told` takes differences; `removed` reads those of a stretch of keys that are gone.
         """
         self.job, self._cuts, self._told, self._removed = job, cuts, told, removed
-        self._places = [it.until for it in old.ranges if it.until is not None] if old is not None else []
+        self._places = places or []
         self._spans: list[_Span] = []
         #: What an earlier run covered, and how its result is read. It counts once the range is listed again.
         self.earlier: dict[tuple[str, str | None], Callable[[], dict[str, Any] | None]] = {}
@@ -179,7 +179,7 @@ class KeysCover:
         tally(self.evidence, {"read": read, **result["unread"]})
         tally(self.counts, result["counts"])
         for it in result["differences"]:
-            self._told(Difference(it[0], it[1], it[2], bytes_of(it[3]), bytes_of(it[4])))
+            self._told(Difference(*it[:3], *(None if digest is None else bytes_of(digest) for digest in it[3:])))
         try:
             for after, last in result["gone"]:
                 for difference in self._removed(after, last):
@@ -200,4 +200,4 @@ class KeysCover:
 
 
 def _part_of(fields: Any) -> ListFile | None:
-    return ListFile(fields[0], bytes_of(fields[1]) or b"", fields[2], fields[3]) if fields else None
+    return ListFile(fields[0], bytes_of(fields[1]), *fields[2:]) if fields else None

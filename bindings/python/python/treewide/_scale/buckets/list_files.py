@@ -70,11 +70,17 @@ def is_intact(facts: Iterable[Fact]) -> bool:
     return all(it.found.size >= 0 for it in facts)
 
 
-def write_list(folder: Folder, facts: list[Fact], kind: str = "part", known: Iterable[str] = ()) -> ListFile | None:
-    """Write a list of objects, in the order of their keys, and their facts; not if it is one of those `known`."""
+def write_list(
+    folder: Folder, facts: list[Fact], began: float, kind: str = "part", known: Iterable[str] = ()
+) -> ListFile | None:
+    """Write a list of objects, in the order of their keys, and their facts; not if it is one of those `known`.
+
+    `began` is when the first of them may have been read: what was written later says nothing of the time before.
+    """
     if not facts:
         return None
-    newest = max((it.found.modified for it in facts if it.found.modified is not None), default=None)
+    times = (it.found.modified for it in facts)
+    newest = max((it for it in times if it is not None and it <= began), default=None)
     lines = [json.dumps({**_FACTS, "newest": newest}), *(_line_of(it) for it in facts)]
     raw = ("\n".join(lines) + "\n").encode("ascii")
     name = f"{kind}-{digest(raw).hex()[:32]}"

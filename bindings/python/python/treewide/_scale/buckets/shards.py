@@ -19,13 +19,14 @@ from treewide._scale.buckets.bucket_list import Bucket, read_index
 from treewide._scale.buckets.inventory import listing_of
 from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_unchanged, read_list, write_list
 from treewide._scale.buckets.listing import listed
-from treewide._scale.buckets.sinks import folder_of
+from treewide._scale.buckets.sinks import Folder
 from treewide._scale.buckets.whole_objects import WholeObjects
 from treewide._scale.found import Found
 from treewide._scale.lists import ListError
 from treewide._scale.objects import Read, evidence_of
-from treewide._scale.reading import Refused, Retries, Source, cause_of
-from treewide._scale.results import bytes_of, text_of
+from treewide._scale.reading import Refused, Retries, cause_of
+from treewide._scale.results import bytes_of
+from treewide._scale.sources import Store
 from treewide._scale.verdicts import KEPT, differing, tally
 from treewide._treewide import blake3, digest
 
@@ -87,22 +88,18 @@ class Handed(NamedTuple):
     old: Fact | None
     kept: bool = False
 
-    def fields(self) -> list[Any]:
-        """Return it for JSON."""
-        return [self.found, [self.old.found, text_of(self.old.digest)] if self.old else None, self.kept]
-
     @classmethod
     def of(cls, fields: Any) -> "Handed":
-        """Return what `fields` made."""
+        """Return one that was sealed."""
         found, old, kept = fields
-        return cls(Found(*found), Fact(Found(*old[0]), bytes_of(old[1]) or b"") if old else None, kept)
+        return cls(Found(*found), Fact(Found(*old[0]), bytes_of(old[1]), old[2]) if old else None, kept)
 
 
 def hash_shard(
     job: BucketJob,
     after: str,
     until: str | None,
-    source: Source,
+    source: Store,
     *,
     stop: str | None,
     exact: bool = True,
@@ -164,7 +161,7 @@ def compare(old: Fact, new: Fact) -> tuple[str, str]:
 class _Old:
     """The old lists of a bucket. Each process has those of a run once."""
 
-    def __init__(self, folder: Any, index: tuple[str, str]) -> None:
+    def __init__(self, folder: Folder, index: tuple[str, str]) -> None:
         self._folder = folder
         self.bucket: Bucket = read_index(folder, *index)
         self._untils = [it.until or "" for it in self.bucket.ranges[:-1]]
@@ -189,19 +186,18 @@ class _Old:
                 yield from (fact for fact in found if fact.key > key)
 
 
-def removed(job: BucketJob, source: Source, after: str, last: str) -> Iterator[Difference]:
+def removed(job: BucketJob, source: Store, after: str, last: str) -> Iterator[Difference]:
     """Return what the old lists have after a key, up to the last of a stretch: all of it is gone."""
-    own: Any = source
     assert job.lists is not None and job.index is not None
-    for fact in _old_of(job.lists, job.index, own).after(after):
+    for fact in _old_of(job.lists, job.index, source).after(after):
         if fact.key > last:
             return
         yield Difference("removed", fact.key, "", fact.digest)
 
 
 @lru_cache(4)
-def _old_of(lists: str, index: tuple[str, str], source: Any) -> _Old:
-    return _Old(folder_of(lists, source), index)
+def _old_of(lists: str, index: tuple[str, str], source: Store) -> _Old:
+    return _Old(Folder(lists, source), index)
 
 
 class _Work:
@@ -215,11 +211,11 @@ class _Work:
         stop: str | None,
         exact: bool,
         seconds: float | None,
-        source: Source,
+        source: Store,
     ) -> None:
         self.job, self.source, self.seconds = job, source, seconds
         self.first, self.until, self.stop, self.is_exact = after, until, stop, exact or after == ""
-        self.started = time.monotonic()
+        self.started, self.began = time.monotonic(), time.time()
         self.retries = Retries()
         self.reader = WholeObjects(source, job.small, self._judge)
         self.old: _Old | None = None
@@ -240,7 +236,7 @@ class _Work:
     def _listed(self) -> Iterator[Found]:
         job = self.job
         skip = (lambda key: key.startswith(job.skip)) if job.skip else (lambda key: False)
-        listing = listing_of(job.root, self.source, job.inventory)
+        listing = listing_of(self.source, job.inventory)
         for page in listed(listing, job.root, self.first, self.stop, self.retries, skip=skip):
             yield from page
 
@@ -253,16 +249,12 @@ class _Work:
 
     def run(self) -> dict[str, Any]:
         if self.job.lists is not None and self.job.index is not None:
-            own: Any = self.source
-            self.old = _old_of(self.job.lists, self.job.index, own)
+            self.old = _old_of(self.job.lists, self.job.index, self.source)
         self._walk()
         self.reader.end()
         result = self.result
         # Some were read after others were missed.
-        result["differences"] = [
-            [*it[:3], text_of(it.expected), text_of(it.digest)]
-            for it in sorted(self.differences, key=lambda it: it.key)
-        ]
+        result["differences"] = sorted(self.differences, key=lambda it: it.key)
         return result | {"seen": self.seen.hexdigest(), "requests": self.requests}
 
     def _walk(self) -> None:
@@ -337,7 +329,7 @@ class _Work:
         if old is not None and not self.job.reads_all and is_unchanged(old, found):
             self._keep(found, old)
         elif found.size > self.job.large:
-            self.result["large"].append(Handed(found, old).fields())
+            self.result["large"].append(Handed(found, old))
         elif found.etag is None and found.version is None and not self.job.unpinned:
             text = "the store says neither ETag nor version, so that a change would not be noticed; "
             text += "read it with --unpinned if no program writes to it"
@@ -352,7 +344,7 @@ class _Work:
         self._count("same")
         tally(self.result["unread"], {evidence_of(found.etag, found.version): 1})
         if found.size > self.job.large:
-            self.result["large"].append(Handed(found, old, kept=True).fields())
+            self.result["large"].append(Handed(found, old, kept=True))
         else:
             self.facts.append(old._replace(found=_newer(old.found, found)))
 
@@ -390,10 +382,8 @@ class _Work:
         part: ListFile | None = None
         if self.job.output is not None:
             known = self.old.intact if self.old is not None and self.job.output == self.job.lists else set()
-            part = write_list(folder_of(self.job.output, self.source), facts, known=known)
-        self.result["lists"].append(
-            [last, [part.name, text_of(part.digest), part.objects, part.bytes] if part else None]
-        )
+            part = write_list(Folder(self.job.output, self.source), facts, self.began, known=known)
+        self.result["lists"].append([last, part])
 
 
 def _begins_group(key: str, limit: int) -> bool:
@@ -406,10 +396,4 @@ def _add(seen: blake3, found: Found) -> None:
 
 def _newer(old: Found, found: Found) -> Found:
     """Return what a listing says now, and what only the last one said."""
-    return Found(
-        found.key,
-        found.size,
-        found.etag if found.etag is not None else old.etag,
-        found.version if found.version is not None else old.version,
-        found.modified if found.modified is not None else old.modified,
-    )
+    return Found._make(was if now is None else now for was, now in zip(old, found, strict=True))

@@ -30,9 +30,9 @@ class WholeObjects(Generic[_T]):
         """Read objects up to `small` bytes side by side; larger ones in pieces, one after the other."""
         self._source, self._small, self._done = source, small, done
         self._pool = ThreadPoolExecutor(_THREADS)
-        self._waiting: deque[tuple[_T, Future[tuple[Read, bytes | None]], int]] = deque()
+        self._waiting: deque[tuple[_T, Future[tuple[Read, memoryview | None]], int]] = deque()
         self._waiting_bytes = 0
-        self._batch: list[tuple[_T, Read, bytes | None]] = []
+        self._batch: list[tuple[_T, Read, memoryview | None]] = []
         self._batch_bytes = 0
         self._lock = threading.Lock()
         self.requests = 0
@@ -42,7 +42,7 @@ class WholeObjects(Generic[_T]):
         size = object.size if object.size <= self._small else 0
         while self._waiting and (len(self._waiting) >= _WAITING or self._waiting_bytes + size > _BYTES):
             self._take()
-        future: Future[tuple[Read, bytes | None]]
+        future: Future[tuple[Read, memoryview | None]]
         if object.size <= self._small:
             future = self._pool.submit(self._look, object)
         else:
@@ -77,7 +77,7 @@ class WholeObjects(Generic[_T]):
         self._waiting_bytes -= size
         found, data = future.result()
         self._batch.append((token, found, data))
-        self._batch_bytes += len(data or b"")
+        self._batch_bytes += len(data or ())
         if len(self._batch) >= _BATCH or self._batch_bytes >= _BATCH_BYTES:
             self._hash()
 
@@ -88,7 +88,7 @@ class WholeObjects(Generic[_T]):
         for token, found, data in batch:
             self._done(token, found if data is None else found._replace(digest=next(digests)))
 
-    def _look(self, object: Object) -> tuple[Read, bytes | None]:
+    def _look(self, object: Object) -> tuple[Read, memoryview | None]:
         """Read an object; if it was replaced since it was listed, the one that is there now."""
         retries = Retries()
         try:
@@ -108,7 +108,7 @@ class WholeObjects(Generic[_T]):
             with self._lock:
                 self.requests += retries.requests
 
-    def _whole(self, object: Object, retries: Retries) -> tuple[Read, bytes | None]:
+    def _whole(self, object: Object, retries: Retries) -> tuple[Read, memoryview | None]:
         if 0 < object.size <= self._small:
             return Read(object, None), read(self._source, object, 0, object.size, retries)
         # In pieces; and an empty one is only looked at.

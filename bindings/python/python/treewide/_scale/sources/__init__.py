@@ -1,21 +1,19 @@
 """Sources: where bytes come from. Each asks for one version of an object, and hands on what the store said."""
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from treewide._scale.sources.files import Files, path_of
+from treewide._scale.reading import Refused, Retries, Source, repeated
+from treewide._scale.sources.files import Files, path_of as path_of
 from treewide._scale.sources.fsspec import Fsspec
 from treewide._scale.sources.obstore import Obstore
 from treewide._scale.sources.web import Web
-
-__all__ = ["STORES", "WEB", "Files", "Fsspec", "Obstore", "Store", "Web", "path_of", "scheme_of", "source_of", "url_of"]
 
 Store: TypeAlias = Files | Fsspec | Obstore | Web
 """A source that can also be written to."""
 
 #: What obstore reads.
 STORES = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
-#: Schemes of web servers.
-WEB = frozenset({"http", "https"})
 
 
 def source_of(uri: str, **options: Any) -> Store:
@@ -23,9 +21,27 @@ def source_of(uri: str, **options: Any) -> Store:
     scheme, separator, _ = url_of(uri).partition("://")
     if not separator or scheme == "file":
         return Files(**options)
-    if scheme in WEB:
+    if scheme in ("http", "https"):
         return Web(**options)
     return Obstore(**options) if scheme in STORES else Fsspec(**options)
+
+
+def near(uri: str, source: Source) -> Store:
+    """Return the store of `uri`: the one of `source`, with its options, if both are of one kind."""
+    own = source_of(uri)
+    return source if isinstance(source, type(own)) else own
+
+
+def write(store: Store, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
+    """Write an object, and again if that fails. Raises `OSError` that names it."""
+    try:
+        repeated(
+            lambda: store.put(uri, data, notes),
+            Retries(),
+            lambda times, why: f"{uri}: it cannot be written, tried {times}: {why}",
+        )
+    except Refused as error:
+        raise Refused(f"{uri}: it cannot be written: {error}") from error
 
 
 def url_of(uri: str) -> str:

@@ -28,10 +28,6 @@ class Files:
         """Read files by their paths, or by URLs that begin with `file://`."""
         self._own = threading.local()
 
-    def __reduce__(self) -> tuple[type["Files"], tuple[()]]:
-        """Pickle nothing: open files are those of a process."""
-        return Files, ()
-
     def head(self, uri: str) -> Object:
         """Return what the system says about a file."""
         try:

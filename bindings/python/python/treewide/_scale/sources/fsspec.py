@@ -24,7 +24,7 @@ class Fsspec:
     piece = 16 << 20
 
     def __init__(self, **options: Any) -> None:
-        """Take the options of the file system. They are pickled to the workers."""
+        """Take the options of the file system."""
         self._options = options
 
     def head(self, uri: str) -> Object:

@@ -27,16 +27,12 @@ class Obstore:
     def __init__(self, **options: Any) -> None:
         """Take the options of the store: those of `obstore.store.from_url`, such as `endpoint` or `region`.
 
-        They are pickled to the workers. Without keys in them, each worker finds its own, as obstore does.
+        Workers get them with their tasks. Without keys in them, each worker finds its own, as obstore does.
         """
         self._options = options
         self._stores: dict[str, Any] = {}
         self._boto: Boto | None = None
         self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the options; connections are those of a process."""
-        return _again, (self._options,)
 
     def head(self, uri: str) -> Object:
         """Return what the store says about an object."""
@@ -143,10 +139,6 @@ class Obstore:
                     # An option that does not exist, or a name that cannot be one of a bucket.
                     raise Refused(f"{root}: {cause_of(error)}") from error
             return self._stores[root], key
-
-
-def _again(options: dict[str, Any]) -> Obstore:
-    return Obstore(**options)
 
 
 def _found(entry: Any, prefix: str) -> Found:

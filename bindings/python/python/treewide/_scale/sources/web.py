@@ -3,11 +3,12 @@
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
+from treewide._scale.found import Found
 from treewide._scale.objects import TIME, Object
 from treewide._scale.reading import Changed, Refused, Reply
 
@@ -64,6 +65,10 @@ class Web:
     def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
         """Write an object by PUT, for servers that take it; there are no notes."""
         self._ask(uri, {}, data).close()
+
+    def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
+        """Refuse: a web server has no list."""
+        raise Refused(f"{root}: a web server cannot list its objects: name an inventory")
 
     def _ask(self, uri: str, headers: dict[str, str], data: bytes | None = None) -> Any:
         method = "GET" if data is None else "PUT"

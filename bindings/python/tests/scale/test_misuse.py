@@ -1,6 +1,5 @@
-"""Buckets of people who use the command wrongly, remove files under it, or change the lists."""
+"""People who use the command wrongly, remove files under it, or change the lists."""
 
-import json
 import os
 import shutil
 import signal
@@ -9,40 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from buckets import contents
 from treewide import digest
 from treewide._scale.buckets.bucket_command import _below
-from treewide._scale.buckets.bucket_list import Bucket, Range, read_bucket, write_bucket
-from treewide._scale.buckets.list_files import read_list
-from treewide._scale.buckets.sinks import folder_of
 from treewide._scale.cover import Cover
-from treewide._scale.lists import ListError
 from treewide._scale.program import job_of, main, parsed
 from treewide._scale.run import run as run_task
-from treewide._scale.sources.files import Files
 from treewide._scale.work import Work, usual_place
 from waiting import LIMIT, wait_for
 
-
-@pytest.fixture
-def command(tmp_path, monkeypatch):
-    """Run the command next to a folder `data`, with a cache of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    for name in ("1", "2", "sub/3"):
-        path = Path("data", name)
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_bytes(name.encode())
-
-    def run(*args):
-        program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
-        return subprocess.run(program, capture_output=True, text=True, timeout=120)
-
-    return run
-
-
-def digests(folder):
-    kept = folder_of(str(folder), Files())
-    return {it.key: it.digest for part in read_bucket(kept).parts() for it in read_list(kept, part)}
+pytest_plugins = ["server"]
 
 
 def journals(tmp_path):
@@ -51,6 +26,116 @@ def journals(tmp_path):
 
 
 WANTED = {it: digest(it.encode()) for it in ("1", "2", "sub/3")}
+HASH = digest(b"a").hex()
+
+#: Commands, with the exit status and what they say. None of them changes a file.
+SENSELESS = [
+    (2, "URL", "sum"),
+    (2, "--workers: a number from 1 on is wanted, and not 0", "sum a --workers 0"),
+    (2, "--workers: a number from 1 on is wanted, and not two", "sum a --workers two"),
+    (2, "abacus", "sum a --engine abacus"),
+    (2, "gs and s3 cannot be mixed", "sum s3://b/a gs://b/a"),
+    (2, "NAME=VALUE", "sum a --option x"),
+    (2, "--max-removed 101%: is neither", "update good --max-removed 101%"),
+    (2, "name the list", "verify"),
+    (2, "name the list", "update"),
+    (2, "one URL", "verify a b --expect 00"),
+    (2, "64 hexadecimal digits", "verify a --expect 00"),
+    (2, "b is not in good", "verify --list good b"),
+    # Buckets.
+    (2, "-o", "sum -r data"),
+    (2, "one URL", "sum -r data data -o new"),
+    (2, "is empty", ["sum", "-r", "", "-o", "new"]),
+    (2, "is empty", ["sum", "-r", "data", "-o", ""]),
+    (2, "add -r", "sum data --inventory x.parquet"),
+    (2, "add -r", "verify -l good --quick"),
+    (2, "remove the URLs", "verify -l out/bucket.b3 data/1"),
+    (2, "nowhere/bucket.b3: there is no such list", "verify -l nowhere/bucket.b3"),
+    (3, "its index", "verify -l alone/bucket.b3"),
+    (3, "is damaged, or was changed", "verify -l gap/bucket.b3"),
+    (3, "nothing", "sum -r nothing -o new"),
+    (3, "there is no object below empty/", "sum -r empty -o new"),
+    # Outputs in the way of inputs.
+    *((2, "name another folder", f"sum -r data -o {it}") for it in ("data/", "{here}/data", "link", "data/../data")),
+    (2, "name another folder", "sum -r data -o file://{here}/data/"),
+    (2, "would replace data/1", "sum data/1 -o data/1"),
+    (2, "would replace mine.objects", "sum data/1 mine.objects -o mine"),
+    (2, "is not a list", "sum data/1 -o notes"),
+    (2, "belongs to no list", "sum data/1 -o mine"),
+    (2, "would be replaced by the outboard", "sum data/1 data/1.obao10 --outboards"),
+    (2, "are files of this machine", "sum data/1 -o s3://bucket/list"),
+    (2, "of another program", "sum -r data -o foreign"),
+    (2, "is the list of data/", "sum -r foreign -o out"),
+    (2, "name bucket.b3", "verify -l {part}"),
+    (2, "use -r", "sum data"),
+    (2, "use -r", "sum s3://bucket"),
+    (2, "use -r", "sum S3://bucket/"),
+    (2, "'.' is not the name of a file", "sum data/1 -o ."),
+    (2, "'' is not the name of a file", ["sum", "data/1", "-o", ""]),
+    (3, "nodir/list", "sum data/1 -o nodir/list"),
+    (3, "data/1/lists", "sum -r data -o data/1/lists"),
+    # Outboards.
+    (2, "required: URL", "sum --outboards s3://bucket/a"),
+    (2, "--group is for --outboards", "sum a --group 65536"),
+    (2, "from 1K to 64M", "sum a --outboards --group 134217728"),
+    (2, "power of two", "sum a --outboards --group 1000"),
+    (2, "--outboards is for objects that are named one by one", "sum -r data -o new --outboards"),
+    (2, "A..B", f"verify a --expect {HASH} --range 5"),
+    (2, "--outboard is for --range", f"verify a --expect {HASH} --outboard a.obao4"),
+    (2, "the outboard of one URL", "verify -l two --range .. --outboard a.obao4"),
+    (2, "has no byte 9", f"verify a --expect {HASH} --range 9.."),
+    (2, "K up to 16", f"verify a --expect {HASH} --range .. --outboard a.obao99"),
+    # Plans.
+    (2, "nothing was planned there", "run --work none 0/1"),
+    (2, "nothing was planned there", "merge --work none"),
+    (2, "nothing was planned there", "run --work torn 0/1"),
+    (2, "K from 0 to N-1", "run --work none 1/1"),
+    (2, "is a secret", "plan --work W -- sum a --option secret_access_key=x"),
+    (2, "what is planned is sum", "plan --work W -- merge --work W"),
+    (2, "without --range", f"plan --work W -- verify a --expect {HASH} --range 0..1"),
+]
+
+
+@pytest.fixture(autouse=True)
+def data(command):
+    """Files in the current directory, of which three are below `data`."""
+    for name in ("data/1", "data/2", "data/sub/3"):
+        Path(name).parent.mkdir(exist_ok=True, parents=True)
+        Path(name).write_bytes(name.removeprefix("data/").encode())
+
+
+def test_commands_that_make_no_sense_change_nothing(tmp_path, capsys):
+    line = f"{HASH}  a\n"
+    for name, text in {
+        "a": "a", "good": line, "two": line + line.replace("  a", "  b"), "notes": "mine\n", "mine.objects": "mine\n",
+        "data/1.obao10": "mine\n", "foreign/README.txt": "mine\n", "torn/job.json": "0\n{", "torn/tasks": "torn",
+    }.items():  # fmt: skip
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    Path("link").symlink_to("data")
+    Path("empty").mkdir()
+    assert main(["sum", "-r", "data", "-o", "out"]) == 0
+    for name in ("alone", "gap"):
+        shutil.copytree("out", name)
+    (index,) = Path("alone").glob("index*")
+    index.unlink()
+    Path("gap", index.name).write_bytes(Path("gap", index.name).read_bytes().replace(b'"after": ""', b'"after": "b"'))
+
+    def there():
+        return {str(it): it.is_file() and it.read_bytes() for it in tmp_path.rglob("*")}
+
+    before = there()
+    part = next(Path("out").glob("part-*.b3"))
+    for code, words, args in SENSELESS:
+        args = [it.format(here=Path.cwd(), part=part) for it in (args.split() if isinstance(args, str) else args)]
+        capsys.readouterr()
+        try:
+            found = main(args)
+        except SystemExit as end:
+            found = end.code
+        errors = capsys.readouterr().err
+        assert found == code and words in errors and ".tmp" not in errors, (args, errors)
+        assert there() == before, args
 
 
 def test_a_run_goes_on_only_from_lists_that_are_still_there(command):
@@ -66,14 +151,14 @@ def test_a_run_goes_on_only_from_lists_that_are_still_there(command):
     shutil.rmtree("out")
     done = command(*args)
     assert done.returncode == 0 and "earlier run" not in done.stderr, done.stderr
-    assert digests("out") == WANTED
+    assert contents("out") == WANTED
     # And it does, if they are.
     shutil.rmtree("out")
     kept.rename("out")
     shutil.copytree("results", work.path)
     done = command(*args)
     assert done.returncode == 0 and "3 objects were done by an earlier run" in done.stderr
-    assert digests("out") == WANTED
+    assert contents("out") == WANTED
 
 
 def test_a_run_goes_on_only_in_its_own_folder_and_store(command, monkeypatch):
@@ -99,18 +184,7 @@ def test_facts_that_are_missing_are_written_again(command):
     assert "3 same; 3 metadata" in command("update", "-l", "out").stdout
 
 
-@pytest.mark.parametrize("output", ["{here}/data", "link", "data/../data", "file://{here}/data/"])
-def test_lists_are_not_written_among_what_is_hashed(command, tmp_path, output):
-    Path("link").symlink_to("data")
-    done = command("sum", "-r", "data", "-o", output.format(here=tmp_path))
-    assert done.returncode == 2 and "name another folder" in done.stderr
-    assert sorted(os.listdir("data")) == ["1", "2", "sub"]
-
-
 def test_a_list_that_cannot_be_written_loses_nothing(command, tmp_path, monkeypatch):
-    for output, code in (("", 2), (".", 2), ("nowhere/list.b3", 3)):
-        done = command("sum", "data/1", "-o", output)
-        assert done.returncode == code and not journals(tmp_path) and output in done.stderr, done.stderr
     args = ["sum", "data/1", "-o", "list.b3"]
 
     def full(path, entries):
@@ -123,22 +197,10 @@ def test_a_list_that_cannot_be_written_loses_nothing(command, tmp_path, monkeypa
     assert done.returncode == 0 and "were hashed by an earlier run" in done.stderr and not journals(tmp_path)
 
 
-@pytest.mark.parametrize("args", [["", "-o", "out"], ["data", "-o", ""]])
-def test_an_empty_name_is_not_the_top_of_the_file_system(command, args):
-    done = command("sum", "-r", *args)
-    assert done.returncode == 2 and "is empty" in done.stderr
-    assert sorted(os.listdir()) == ["data"]
-
-
-def test_a_name_that_is_spelt_wrong_is_said(command):
-    done = command("verify", "-l", "nothere.b3")
-    assert done.returncode == 2 and done.stderr.startswith("treewide: nothere.b3: there is no such list"), done.stderr
+def test_a_list_of_nothing_and_the_names_of_a_list(command):
     Path("empty").mkdir()
-    done = command("sum", "-r", "empty", "-o", "out")
-    assert done.returncode == 3 and "there is no object below empty/" in done.stderr, done.stderr
-    assert not Path("out").exists()
     assert command("sum", "-r", "empty", "-o", "none", "--allow-empty").returncode == 0
-    assert digests("none") == {}
+    assert contents("none") == {}
     # A folder of lists has its list found, with a slash and without one.
     assert command("sum", "-r", "data", "-o", "out").returncode == 0
     for name in ("out", "out/", f"file://{Path.cwd()}/out"):
@@ -160,41 +222,6 @@ def test_what_is_below_is_left_out_whatever_it_is_called():
     assert _below("s3://bucket/a/", "s3://bucket/ab") is None and _below("s3://bucket/a/", "") is None
 
 
-def test_an_output_that_cannot_be_written_is_said_before_anything_is_read(command, tmp_path):
-    done = command("sum", "-r", "data", "-o", "data/1/lists")
-    assert done.returncode == 3 and "data/1/lists" in done.stderr and "objects" not in done.stderr
-    assert not journals(tmp_path)
-
-
-def test_the_digest_of_a_list_of_lists_stands_for_its_index(command):
-    assert command("sum", "-r", "data", "-o", "out").returncode == 0
-    (index,) = Path("out").glob("index-*")
-    first, rest = index.read_text().split("\n", 1)
-    for change in ({"skip": "sub/"}, {"root": "elsewhere/"}):
-        index.write_text(json.dumps(json.loads(first) | change) + "\n" + rest)
-        done = command("verify", "-l", "out/bucket.b3")
-        assert done.returncode == 3 and f"{index.name} is damaged, or was changed" in done.stderr
-    lines = Path("out/bucket.b3").read_text().splitlines(keepends=True)
-    Path("out/bucket.b3").write_text("".join(lines[:-1]))
-    done = command("verify", "-l", "out/bucket.b3")
-    assert done.returncode == 3 and "does not name its index" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("ranges", "words"),
-    [
-        ([Range("", "b", None), Range("c", None, None)], "has a gap after the key 'b'"),
-        ([Range("", "b", None)], "does not reach the last key"),
-        ([], "does not reach the last key"),
-    ],
-)
-def test_an_index_with_gaps_is_refused(tmp_path, ranges, words):
-    folder = folder_of(str(tmp_path), Files())
-    write_bucket(folder, Bucket("data/", ranges, None, b"", None, 10))
-    with pytest.raises(ListError, match=words):
-        read_bucket(folder)
-
-
 def test_a_part_that_is_missing_or_changed_is_named(command):
     assert command("sum", "-r", "data", "-o", "out").returncode == 0
     (part,) = Path("out").glob("part-*.b3")
@@ -207,13 +234,6 @@ def test_a_part_that_is_missing_or_changed_is_named(command):
     done = command("update", "-l", "out/bucket.b3")
     assert done.returncode == 3 and part.name in done.stderr
     assert Path("out/bucket.b3").read_bytes() == before
-
-
-def test_counts_name_what_is_wrong_with_them(command):
-    for option, value in (("--workers", "0"), ("--workers", "two")):
-        done = command("sum", "data/1", f"{option}={value}")
-        assert done.returncode == 2 and "is wanted, " in done.stderr and f"not {value}" in done.stderr, done.stderr
-        assert "invalid _" not in done.stderr
 
 
 def test_an_interrupt_before_the_first_task_has_no_traceback(command, monkeypatch):
