@@ -112,15 +112,16 @@ def main(engine, workers, kills):
             with open(place / "out", "wb") as out, open(place / "errors", "wb") as errors:
                 return subprocess.Popen(command, stdout=out, stderr=errors, cwd=place)
 
-        def wait_for(run, condition, limit=300):
+        def wait_for(run, condition):
             """Wait until it is true, or the run has ended. No event says that a result is kept."""
-            end = time.monotonic() + limit
-            while run.poll() is None and not condition():
+            # Looks and not seconds, in which all of this may have been stopped.
+            for _ in range(300 * 50):
+                if run.poll() is not None or condition():
+                    return
                 time.sleep(0.02)
-                if time.monotonic() > end:
-                    run.send_signal(signal.SIGUSR1)
-                    time.sleep(1)
-                    raise AssertionError(f"{(place / 'errors').read_text()}\n{processes_below(run.pid)}")
+            run.send_signal(signal.SIGUSR1)
+            time.sleep(1)
+            raise AssertionError(f"{(place / 'errors').read_text()}\n{processes_below(run.pid)}")
 
         def end(run):
             wait_for(run, lambda: False)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from waiting import wait_for
+from waiting import LIMIT, wait_for
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +69,7 @@ def command(tmp_path, monkeypatch):
 
     def run(*args):
         program = [sys.executable, "-m", "treewide", "scale", *map(str, args)]
-        return subprocess.run(program, capture_output=True, text=True, timeout=120)
+        return subprocess.run(program, capture_output=True, text=True, timeout=LIMIT)
 
     return run
 

@@ -62,12 +62,12 @@ def test_a_bucket_is_hashed_verified_and_updated(command, store):
     wanted = {key.removeprefix("logs/"): digest(data) for key, data in objects.items()}
     done = command("sum", "-r", "s3://whole/logs", "-o", "out")
     assert done.returncode == 0, done.stderr
-    counts, contents = done.stderr.splitlines()
+    counts, copies = done.stderr.splitlines()
     assert counts == "treewide: 82 objects: 82 hashed; 82 read, 1.79 KiB"
     top = Path("out/bucket.b3").read_bytes()
     # The same for two people, wherever their copies are: without the index.
     of_lists = "".join(f"{it[:64]}\n" for it in top.decode().splitlines()[:-1])
-    assert f"contents {digest(of_lists.encode()).hex()}" in contents
+    assert f"contents {digest(of_lists.encode()).hex()}" in copies
     assert done.stdout == lists.line_of("out/bucket.b3", digest(top)) + "\n"
     assert contents("out") == wanted
     # The program in Rust reads the list of lists where it is.

@@ -36,6 +36,9 @@ fn header_has_places_in_the_file() {
 fn header_of_every_fault_is_refused() {
     let one = |text: String, data: &[u8]| with_header(text, data);
     let u8s = |first, last| entry("U8", &format!("[{}]", last - first), first, last);
+    let offsets = |it: &str| {
+        one(format!(r#"{{"a":{{"dtype":"U8","shape":[1],"data_offsets":{it}}}}}"#), &[0])
+    };
     let cases = [
         (
             one(format!(r#"{{"a":{},"b":{}}}"#, u8s(0, 4), u8s(3, 6)), &[0; 6]),
@@ -89,9 +92,9 @@ fn header_of_every_fault_is_refused() {
         (one(format!(r#"{{"a":{}}}"#, entry("U8", "[true]", 0, 1)), &[0]), "shape is"),
         (one(format!(r#"{{"a":{}}}"#, entry("U8", "[-1]", 0, 1)), &[0]), "shape is"),
         (one(format!(r#"{{"a":{}}}"#, entry("U8", "1", 0, 1)), &[0]), "shape is"),
-        (with_header(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0]}}"#, [0]), "data_offsets is"),
-        (with_header(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1,1]}}"#, [0]), "data_offsets is"),
-        (with_header(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[-1,1]}}"#, [0]), "data_offsets is"),
+        (offsets("[0]"), "data_offsets is"),
+        (offsets("[0,1,1]"), "data_offsets is"),
+        (offsets("[-1,1]"), "data_offsets is"),
         (vec![0; 7], "zeros, as a download that was cut off"),
         (vec![], "an empty file"),
         ([&[7; 4][..], &[0; 4], b"[1]"].concat(), "does not begin with '{'"),
