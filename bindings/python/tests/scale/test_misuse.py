@@ -98,7 +98,7 @@ SENSELESS = [
 
 @pytest.fixture(autouse=True)
 def data(command):
-    """Files in the current directory, of which three are below `data`."""
+    """Three files below `data`."""
     for name in ("data/1", "data/2", "data/sub/3"):
         Path(name).parent.mkdir(exist_ok=True, parents=True)
         Path(name).write_bytes(name.removeprefix("data/").encode())

@@ -54,7 +54,7 @@ class BytesCover:
         outboards: Outboards | None = None,
         doubts: Callable[[Read], bool] = lambda read: False,
     ) -> None:
-        """Begin with nothing. With `outboards` objects are hashed by groups, of which these are made in the end."""
+        """Begin with nothing. With `outboards` objects are hashed by groups, and these are made in the end."""
         self._outboards, self._doubts = outboards, doubts
         self._open: dict[Object, _Open] = {}
         #: When the first of all that counts was read, or may have been.

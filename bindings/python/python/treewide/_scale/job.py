@@ -44,11 +44,11 @@ class Job:
     run: str = field(default_factory=lambda: token_hex(8))
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` for a limit that is none."""
+        """Raise `UsageError` for an invalid limit."""
         self.may_lose(0, 0)
 
     def may_lose(self, gone: int, recorded: int) -> bool:
-        """Whether a list that misses so many of the recorded objects may be written: `10%`, or `1000`."""
+        """Whether a list may be written from which that many of the recorded objects are missing: `10%`, or `1000`."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", self.max_removed, re.ASCII)
         if found is None or float(found[1] or 0) > 100:
             raise UsageError(f"--max-removed {self.max_removed}: is neither a percentage (10%) nor a number of objects")

@@ -14,7 +14,7 @@ _FORM = "a range is A..B, A.., ..B or A..+N, in bytes or with K, M, G or T"
 def range_of(text: str) -> tuple[int, int | None]:
     """Return where a range starts and stops, as `treewide outboard verify` reads them; `None` for the end.
 
-    Raises `UsageError` if it is none.
+    Raises `UsageError` for another text.
     """
     first, separator, last = text.partition("..")
     if not separator:

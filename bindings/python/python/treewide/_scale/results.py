@@ -19,7 +19,7 @@ class Damaged(ValueError):
 
 
 def seal(fields: dict[str, Any]) -> bytes:
-    """Return bytes that `unseal` reads: named tuples become lists, and bytes text, of which `bytes_of` makes bytes."""
+    """Return bytes that `unseal` reads: named tuples become lists, and bytes become text for `bytes_of`."""
     text = json.dumps(fields, separators=(",", ":"), default=lambda data: base64.b64encode(data).decode()).encode()
     return digest(text).hex()[:_CHECK].encode() + text
 
