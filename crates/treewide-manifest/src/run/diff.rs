@@ -3,12 +3,12 @@
 use crate::ahead::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest};
-use crate::format::record::{Facts, FileRecord, Record, What};
+use crate::format::record::{FileRecord, Record, What};
 use crate::format::xattrs::{self, Xattrs};
-use crate::run::earlier::{Earlier, Judged};
+use crate::run::earlier::{Earlier, Judged, Looked};
 use crate::run::judge::Judge;
 use crate::run::moves::{New, finding};
-use crate::run::verdict::{Change, Evidence, Finding, Report, Verdict, other_content};
+use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use treewide_files::Cancel;
@@ -53,11 +53,7 @@ pub fn diff(
         match order {
             Ordering::Equal => {
                 let (old, new) = (was.take(), is.take());
-                let mut verdict = both(old, new, xattrs);
-                let mut then = None;
-                if let (What::File(was), true) = (&old.what, verdict != Verdict::Same) {
-                    then = earlier.judge_record(new, Some((was, &mut verdict)))?.then;
-                }
+                let (verdict, then) = both(old, new, xattrs, &mut earlier)?;
                 judge.tell(Finding { then, ..finding(new, verdict) });
             }
             Ordering::Less => {
@@ -67,8 +63,11 @@ pub fn diff(
             }
             Ordering::Greater => {
                 let new = is.take();
-                let Judged { doubt, then, .. } = earlier.judge_record(new, None)?;
-                let told = doubt.map(|it| it.0);
+                let judged = match &new.what {
+                    What::File(it) => earlier.judge(Looked::of(new), None, &it.digest)?,
+                    _ => Judged::default(),
+                };
+                let (told, then) = (judged.doubt.map(|it| it.0), judged.then);
                 let new = New::of(new.clone(), Some(Evidence::Claimed));
                 judge.new_path(New { told, then, ..new });
             }
@@ -86,19 +85,29 @@ pub fn diff(
     Ok(report)
 }
 
-fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
+fn both(
+    was: &Record,
+    is: &Record,
+    xattrs: Xattrs,
+    earlier: &mut Earlier,
+) -> Result<(Verdict, Option<Then>), Error> {
     let same = || match xattrs::changes(&was.xattrs, &is.xattrs, xattrs) {
         changes if changes.is_empty() => Verdict::Same,
         changes => Verdict::Changed(Change::Xattrs(changes)),
     };
-    match (&was.what, &is.what) {
+    let verdict = match (&was.what, &is.what) {
         (What::Unknown(cause, _), _) | (_, What::Unknown(cause, _)) => {
             Verdict::NotCheckable(cause.clone())
         }
         (What::File(old), What::File(new)) => {
             let modes = |file: &FileRecord| file.facts.as_ref().and_then(|it| it.mode);
             match modes(old).zip(modes(new)) {
-                _ if old.digest != new.digest => content(old, new),
+                _ if old.digest != new.digest => {
+                    let is_timed = new.facts.as_ref().is_some_and(|it| it.timed().is_some());
+                    let file = Looked::of(is).filter(|_| is_timed);
+                    let (verdict, judged) = earlier.judge_other(file, old, &new.digest)?;
+                    return Ok((verdict, judged.then));
+                }
                 Some((old, new)) if old != new => Verdict::Changed(Change::Mode(old, new)),
                 _ => same(),
             }
@@ -111,17 +120,8 @@ fn both(was: &Record, is: &Record, xattrs: Xattrs) -> Verdict {
         }
         _ if was.kind() != is.kind() => Verdict::ReplacedType { was: was.kind() },
         _ => same(),
-    }
-}
-
-/// The verdict on two contents of one file.
-pub(crate) fn content(old: &FileRecord, new: &FileRecord) -> Verdict {
-    let timed = |it: &FileRecord| it.facts.as_ref().and_then(Facts::timed).copied();
-    let (Some(facts), Some((was, is))) = (&old.facts, timed(old).zip(timed(new))) else {
-        return Verdict::Changed(Change::Content { untimed: true });
     };
-    let is_as_long = new.facts.as_ref().is_some_and(|it| it.bytes == facts.bytes);
-    other_content(facts, is_as_long, was.moved_to(&is))
+    Ok((verdict, None))
 }
 
 struct Side {

@@ -99,6 +99,7 @@ pub(crate) struct Resumed {
 }
 
 /// Which files are read.
+#[derive(Default)]
 pub(crate) struct Policy {
     /// Keys that are as recorded are believed, except of picked files.
     pub(crate) trusts: bool,
@@ -364,8 +365,8 @@ impl Join {
     fn back(&self, entry: &Entry) -> Option<Result<(Record, String), Error>> {
         let mut earlier =
             self.policy.earlier.try_borrow_mut().ok().filter(|_| self.policy.trusts)?;
-        let fits = |_: &FileRecord, it: &Record| self.is_as_recorded(it, entry);
-        earlier.back(entry.name(), (&entry.path, entry.stamp.as_ref()?), fits).transpose()
+        let fits = |it: &Record| self.is_as_recorded(it, entry);
+        earlier.back((entry.name(), &entry.path), entry.stamp.as_ref()?, fits).transpose()
     }
 
     fn is_back(back: Result<(Record, String), Error>, was: Option<Record>) -> Item<About, Note> {

@@ -7,11 +7,11 @@ use crate::format::rules::Rules;
 use crate::format::xattrs::{Xattr, Xattrs, changes};
 use crate::keep::located::{Differs, Located};
 use crate::keep::outboards::Outboards;
-use crate::run::earlier::Earlier;
+use crate::run::earlier::{Earlier, Judged, Looked};
 use crate::run::join::{About, Back, Join};
 use crate::run::moves::{Moves, New, finding};
 use crate::run::read::Read;
-use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict, other_content};
+use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict};
 use crate::tree::scan::{Entry, There};
 use crate::tree::xattrs;
 use std::cell::RefCell;
@@ -194,34 +194,36 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The verdict on a file that was recorded and read, also by other records. `was` becomes the record that judges it.
+    /// The verdict on a file that was recorded and read, and what earlier records say of it. `was` becomes the record that judges it.
     pub(crate) fn file(
         &self,
         earlier: &RefCell<Earlier>,
         (name, was, xattrs): (&[u8], &mut FileRecord, &[Xattr]),
         (path, is): (&Path, &Read),
-    ) -> Result<(Verdict, Option<Then>), Error> {
-        let mut verdict = self.by_record(was, xattrs, is);
-        let Some(stamp) = &is.stamp else { return Ok((verdict, None)) };
-        let file = (path, stamp);
-        let mut earlier = earlier.borrow_mut();
-        let then = earlier.judge_other(name, (was, &mut verdict), file, &is.digest)?;
-        Ok((verdict, then))
+    ) -> Result<(Verdict, Judged), Error> {
+        let Some(stamp) = &is.stamp else { return Ok((Verdict::Changing, Judged::default())) };
+        if treewide_files::digest::equal(&was.digest, &is.digest) {
+            return Ok((self.same_content(was, xattrs, is, stamp), Judged::default()));
+        }
+        let file = Looked::new(name, path, stamp);
+        let (mut verdict, mut judged) = earlier.borrow_mut().judge_other(file, was, &is.digest)?;
+        if let Some((_, What::File(it))) = judged.doubt.take() {
+            *was = it;
+        } else if self.report.damage.is_some() {
+            // Times of a damaged index may be damaged as well, and excuse nothing.
+            verdict = Verdict::Changed(Change::Content { untimed: true });
+        }
+        Ok((verdict, judged))
     }
 
-    /// The verdict by the record of its name alone.
-    fn by_record(&self, was: &FileRecord, xattrs: &[Xattr], is: &Read) -> Verdict {
-        let Some(stamp) = &is.stamp else { return Verdict::Changing };
-        if !treewide_files::digest::equal(&was.digest, &is.digest) {
-            let timed = was.facts.as_ref().and_then(|it| Some((it, it.timed()?)));
-            let verdict = timed.map(|(facts, seen)| {
-                other_content(facts, facts.bytes == is.bytes, seen.moved(stamp))
-            });
-            // Times of a damaged index may be damaged as well, and excuse nothing.
-            let is_proven = |it: &Verdict| it.is_doubtful() || self.report.damage.is_none();
-            let untimed = Verdict::Changed(Change::Content { untimed: true });
-            return verdict.filter(is_proven).unwrap_or(untimed);
-        }
+    /// The verdict on a file that has the recorded content.
+    fn same_content(
+        &self,
+        was: &FileRecord,
+        xattrs: &[Xattr],
+        is: &Read,
+        stamp: &Stamp,
+    ) -> Verdict {
         let key = was.facts.as_ref().and_then(Facts::seen);
         match was.facts.as_ref().and_then(|facts| facts.mode) {
             Some(mode) if mode != stamp.mode => {

@@ -22,7 +22,7 @@ use crate::keep::journal::Taken;
 use crate::keep::outboards::{Making, Outboards, Written};
 use crate::keep::past::{Additions, past_path};
 use crate::run::against::{Against, Compared};
-use crate::run::earlier::{Earlier, Judged};
+use crate::run::earlier::{Earlier, Judged, Looked};
 use crate::run::guard::{Guard, Limit};
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, has_other_content};
@@ -488,16 +488,19 @@ impl<'a> Run<'a> {
             let path = task.path;
             let name = name::relative(&path, self.guard.dir).into_owned();
             let mut new = Record { name, what, xattrs: std::mem::take(&mut read.xattrs) };
-            let Some(stamp) = &read.stamp else { return Ok(()) };
-            let judged =
-                self.earlier.borrow_mut().judge(&new.name, None, (&path, stamp), &read.digest);
-            let Judged { doubt, then, is_accepted } = judged?;
+            let file = read.stamp.as_ref().and_then(|it| Looked::new(&new.name, &path, it));
+            let judged = self.earlier.borrow_mut().judge(file, None, &read.digest)?;
+            let Judged { doubt, then, is_accepted } = judged;
             if is_accepted {
                 new.accept();
             }
             self.new_file(&new.name, read.bytes);
-            let told = doubt
-                .map(|(verdict, was)| self.doubt(&mut new, (verdict, then.as_ref()), *was, judge));
+            let told = match doubt {
+                Some((verdict, What::File(was))) => {
+                    Some(self.doubt(&mut new, (verdict, then.as_ref()), was, judge))
+                }
+                _ => None,
+            };
             self.added(&new, (told, then), judge);
             return self.write(&new);
         };
@@ -505,18 +508,19 @@ impl<'a> Run<'a> {
         match record.what {
             What::File(mut was) => {
                 let is_accepted = was.facts.as_ref().is_some_and(|it| it.accepted);
-                if is_accepted && was.digest == read.digest {
+                let is_same = was.digest == read.digest;
+                let of_it = (&*new.name, &mut was, &*record.xattrs);
+                let (verdict, judged) = judge.file(&self.earlier, of_it, (&task.path, &read))?;
+                if is_accepted && is_same || judged.is_accepted {
                     new.accept();
                 }
-                let of_it = (&*new.name, &mut was, &*record.xattrs);
-                let (verdict, then) = judge.file(&self.earlier, of_it, (&task.path, &read))?;
                 let is_edited = matches!(verdict, Verdict::Changed(Change::Content { .. }))
                     && !verdict.is_doubtful();
                 self.guard.found(&new.name, &was, !is_edited);
                 self.new_file(&new.name, if is_edited { read.bytes } else { 0 });
                 let since = verdict.since(was.facts.as_ref());
                 let mut finding = about(&new.name, Type::File, verdict);
-                (finding.then, finding.since) = (then, since);
+                (finding.then, finding.since) = (judged.then, since);
                 if read.facts.is_some() {
                     // A run before this one has read it.
                     finding.evidence = finding.evidence.map(|_| Evidence::Metadata);

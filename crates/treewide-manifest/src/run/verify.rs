@@ -9,11 +9,10 @@ use crate::format::trust::Key;
 use crate::format::xattrs::Xattrs;
 use crate::keep::draft::files_of;
 use crate::keep::outboards::Outboards;
-use crate::run::earlier::Earlier;
+use crate::run::earlier::{Earlier, Looked};
 use crate::run::join::{About, Join, Note, Policy};
 use crate::run::judge::{Judge, observed};
 use crate::run::moves::{New, about};
-use crate::run::scrub::Picked;
 use crate::run::verdict::{Finding, Report, Verdict};
 use crate::tree::beneath::Beneath;
 use crate::tree::scan::{Own, Scan, There};
@@ -109,18 +108,12 @@ impl Verify {
         let earlier = Rc::new(RefCell::new(Earlier::of(manifest)));
         let policy = Policy {
             trusts: self.quick && manifest.has_index(),
-            picked: Picked::default(),
-            hashes_new: false,
             follows: rules.follow,
             modes: rules.modes,
             xattrs: rules.xattrs,
-            outboards: None,
-            also: Arc::default(),
-            reads: Globs::default(),
-            against: None,
-            forgets_also: false,
             seen: Arc::clone(&seen),
             earlier: Rc::clone(&earlier),
+            ..Policy::default()
         };
         let beneath = Beneath::new(dir, rules.follow);
         let join = Join::new(Some(manifest.records()?), &self.only, scan, beneath, policy, None);
@@ -187,9 +180,9 @@ impl Run<'_> {
                         (_, Err(error)) => Judge::failure(error),
                         (What::File(was), Ok(read)) => {
                             let of_it = (&*record.name, &mut *was, &*record.xattrs);
-                            let verdict;
-                            (verdict, then) =
+                            let (verdict, judged) =
                                 judge.file(&self.earlier, of_it, (&task.path, read))?;
+                            then = judged.then;
                             let place = (&*task.path, task.kind);
                             located =
                                 Judge::located(self.outboards, options, place, was, read, &verdict);
@@ -234,8 +227,10 @@ impl Run<'_> {
                 }
                 let (record, unread) = match entry.what {
                     There::File(identity) => {
-                        let is_known = match &entry.stamp {
-                            Some(it) => self.earlier.borrow_mut().matters(entry.name(), it)?,
+                        let stamp = entry.stamp.as_ref();
+                        let file = stamp.and_then(|it| Looked::new(entry.name(), &entry.path, it));
+                        let is_known = match file {
+                            Some(file) => self.earlier.borrow_mut().matters(&file)?,
                             None => false,
                         };
                         let facts = entry
@@ -289,10 +284,9 @@ impl Run<'_> {
                         let (place, stamps) = (task.about, hashed.stamps);
                         let mut told = (None, None);
                         if let Some(stamps) = stamps.filter(|it| it.before == it.after) {
-                            let (name, file) =
-                                (judge.moves.name(place), (&*task.path, &stamps.after));
-                            let mut earlier = self.earlier.borrow_mut();
-                            let judged = earlier.judge(name, None, file, &digest)?;
+                            let name = judge.moves.name(place);
+                            let file = Looked::new(name, &task.path, &stamps.after);
+                            let judged = self.earlier.borrow_mut().judge(file, None, &digest)?;
                             told = (judged.doubt.map(|it| it.0), judged.then);
                         }
                         judge.moves.hashed(place, digest, told);

@@ -97,21 +97,7 @@ fn check_memory() {
 
 /// A manifest and a walk, as an update joins them.
 fn join(list: &Path, walk: impl Iterator<Item = Scanned> + Send + 'static) -> Join {
-    let policy = Policy {
-        trusts: true,
-        picked: Picked::default(),
-        hashes_new: true,
-        follows: false,
-        modes: false,
-        xattrs: Xattrs::None,
-        outboards: None,
-        also: Default::default(),
-        reads: Globs::default(),
-        against: None,
-        forgets_also: false,
-        seen: Default::default(),
-        earlier: Default::default(),
-    };
+    let policy = Policy { trusts: true, hashes_new: true, ..Policy::default() };
     let beneath = Beneath::new(list.parent().unwrap(), false);
     let records = Manifest::open(list).unwrap().records().unwrap();
     let walk = Walked::on_thread(walk);
