@@ -124,7 +124,7 @@ impl Facts {
             Some(seen) if seen.ctime == now.ctime => return,
             Some(seen) => {
                 // That of a copy with times of its own is its own.
-                let mtime = seen.moved_to(now).map_or(now.mtime, |_| seen.mtime);
+                let mtime = seen.moved(now).map_or(now.mtime, |_| seen.mtime);
                 let (inode, device) = (now.inode.or(seen.inode), now.device.or(seen.device));
                 Key { mtime, inode, device, ctime: seen.ctime }
             }

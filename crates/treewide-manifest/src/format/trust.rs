@@ -88,18 +88,7 @@ const HOUR: u64 = 3_600_000_000_000;
 impl Key {
     /// Names the stamps that moved, such as `ctime`, while mtime is as it was, or cut to a coarser unit. `None` if mtime moved as well:
     /// someone wrote to the file.
-    pub fn moved(&self, file: &Stamp) -> Option<Vec<&'static str>> {
-        self.moved_to(&Self::of(file)?)
-    }
-
-    /// All that the system says of a file now. `None` if it does not say its times.
-    pub(crate) fn of(file: &Stamp) -> Option<Self> {
-        let (inode, device) = (Some(file.inode), Some(file.device));
-        Some(Self { mtime: file.mtime?, ctime: file.ctime?, inode, device })
-    }
-
-    /// The same, of another key.
-    pub(crate) fn moved_to(&self, other: &Self) -> Option<Vec<&'static str>> {
+    pub fn moved(&self, other: &Self) -> Option<Vec<&'static str>> {
         let differ = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
         let by = self.mtime.abs_diff(other.mtime);
         // Where inodes last, times are those of a clock without time zones.
@@ -114,6 +103,12 @@ impl Key {
         ];
         let moved = moved.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
         (is_shifted || is_kept(self.mtime, other.mtime)).then_some(moved)
+    }
+
+    /// All that the system says of a file now. `None` if it does not say its times.
+    pub(crate) fn of(file: &Stamp) -> Option<Self> {
+        let (inode, device) = (Some(file.inode), Some(file.device));
+        Some(Self { mtime: file.mtime?, ctime: file.ctime?, inode, device })
     }
 
     /// The number of a device is a label. No program sets ctime, so that a ctime with a fraction of a second says enough.
@@ -180,10 +175,11 @@ mod tests {
             (13 * SECOND + 123_456_788 - 3600 * SECOND, false),
             (13 * SECOND + 123_456_789 + 30 * 3600 * SECOND, false),
         ] {
-            let moved = was.moved(&file(mtime, 30));
+            let moved = was.moved(&MOMENT.seen(&file(mtime, 30)).unwrap());
             assert_eq!(moved, is_same.then(|| vec!["ctime", "fraction of mtime"]), "{mtime}");
         }
         let an_hour_before = file(13 * SECOND + 123_456_789 - 3600 * SECOND, 30);
+        let an_hour_before = MOMENT.seen(&an_hour_before).unwrap();
         assert_eq!(was.moved(&an_hour_before), None);
         let fat = Key { inode: None, device: None, ..was };
         assert_eq!(fat.moved(&an_hour_before), Some(vec!["ctime", "mtime by whole hours"]));

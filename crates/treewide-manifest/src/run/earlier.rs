@@ -16,7 +16,7 @@ use crate::format::name;
 use crate::format::record::{Doubt, Facts, FileRecord, Record, What};
 use crate::format::trust::Key;
 use crate::keep::past::Past;
-use crate::run::verdict::{Change, Then, Verdict, other_content};
+use crate::run::verdict::{Change, Then, Verdict};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -104,11 +104,16 @@ impl<'a> Looked<'a> {
             return Some((it, Verdict::Same));
         }
         let facts = it.record.facts()?;
-        let verdict = other_content(facts, facts.bytes == self.len, Some(moved.clone()));
-        Some(match it.other_name(self) {
-            from @ Some(_) if verdict.is_doubtful() => (it, Verdict::Suspect { moved, from }),
-            _ => (it, verdict),
-        })
+        // No program changes a size without moving ctime. What was in doubt before is so with any size.
+        let is_edited = facts.bytes != self.len
+            && facts.is_proven()
+            && (facts.key.is_none() || moved.contains(&"ctime"));
+        let verdict = match it.other_name(self) {
+            _ if is_edited => Verdict::Changed(Change::Content { untimed: false }),
+            None if moved.is_empty() => Verdict::Rot { racy: facts.key.is_none() },
+            from => Verdict::Suspect { moved, from },
+        };
+        Some((it, verdict))
     }
 }
 
@@ -138,7 +143,7 @@ impl Was {
     fn moved(&self, by: By, file: &Looked<'_>) -> Option<Vec<&'static str>> {
         let facts = self.record.facts()?;
         let seen = facts.seen()?;
-        let moved = seen.moved_to(&file.now)?;
+        let moved = seen.moved(&file.now)?;
         let is_it = match by {
             By::Name => letters(&self.record.name) == letters(file.name),
             By::Inode => {
@@ -153,14 +158,10 @@ impl Was {
         is_it.then_some(moved)
     }
 
-    fn then(&self, as_then: bool, is_back: bool) -> Option<Then> {
-        let until = self.until.clone()?;
-        Some(Then { until, as_then, is_back })
-    }
-
     fn doubts(self, verdict: Verdict, is_new: bool) -> Judged {
         // A file that had another name is not back.
-        let then = self.then(false, is_new).filter(|_| verdict.from().is_none());
+        let until = self.until.filter(|_| verdict.from().is_none());
+        let then = until.map(|until| Then { until, as_then: false, is_back: is_new });
         Judged { doubt: Some((verdict, self.record.what)), then, is_accepted: false }
     }
 }
@@ -404,12 +405,10 @@ impl Earlier {
             let verdict = Verdict::Suspect { moved: Vec::new(), from: it.other_name(&file) };
             return Ok(it.doubts(verdict, is_new));
         }
-        let had = || named.iter().filter(|it| it.until.is_some());
-        let same = had().find(|it| it.has(digest));
+        let had = || named.iter().filter_map(|it| Some((it.until.clone()?, it.has(digest))));
         // Most files that are edited are not as they were once.
-        let other = had().next().filter(|_| is_new);
-        let then = same.map(|it| (it, true)).or(other.map(|it| (it, false)));
-        let then = then.and_then(|(it, as_then)| it.then(as_then, is_new));
+        let then = had().find(|it| it.1).or(had().next().filter(|_| is_new));
+        let then = then.map(|(until, as_then)| Then { until, as_then, is_back: is_new });
         Ok(Judged { doubt: None, then, is_accepted })
     }
 }

@@ -507,20 +507,3 @@ impl fmt::Display for Report {
         Ok(())
     }
 }
-
-/// Judges other content, by the stamps that moved while mtime is as recorded, and by whether its size is.
-pub(crate) fn other_content(
-    was: &Facts,
-    is_as_long: bool,
-    moved: Option<Vec<&'static str>>,
-) -> Verdict {
-    // No program changes a size without moving ctime. What was in doubt before is so with any size.
-    let is_doubtful = |moved: &[&str]| {
-        is_as_long || !was.is_proven() || was.key.is_some() && !moved.contains(&"ctime")
-    };
-    match moved.filter(|it| is_doubtful(it)) {
-        Some(moved) if moved.is_empty() => Verdict::Rot { racy: was.key.is_none() },
-        Some(moved) => Verdict::Suspect { moved, from: None },
-        None => Verdict::Changed(Change::Content { untimed: false }),
-    }
-}
