@@ -216,6 +216,32 @@ fn copies_of_a_file_in_doubt_are_in_doubt() {
     }
 }
 
+/// Also after an edit that is undone, and where its file takes the place of another one.
+#[test]
+fn accepted_content_stays_accepted() {
+    let tree = tree();
+    tree.flip("k");
+    update(&tree, &[]);
+    let bad = fs::read(tree.at("k")).unwrap();
+    tree.write("a", &bad);
+    update(&tree, &[]);
+    assert_eq!(update(&tree, &["a"]).differences(), ["accepted a", "suspect k"]);
+    tree.write("a", "edited");
+    update(&tree, &[]);
+    tree.write("a", &bad);
+    for (from, to, expected) in [
+        ("a", "a", &["changed a"][..]),
+        ("a", "l", &["changed l", "removed a"]),
+        ("l", "z", &["moved z from l"]),
+    ] {
+        fs::rename(tree.at(from), tree.at(to)).unwrap();
+        for said in [tree.verify(), update(&tree, &[])] {
+            let others = said.differences().into_iter().filter(|it| it != "suspect k");
+            assert_eq!(others.collect::<Vec<_>>(), expected);
+        }
+    }
+}
+
 /// A doubt about the new file says more than that something else was there.
 #[test]
 fn path_of_another_type_has_one_verdict() {

@@ -1,4 +1,4 @@
-//! What earlier records of a name, an inode or a content say of a file.
+//! Judges a file by earlier records of its name, its inode or its content.
 //!
 //! A record of the manifest or of its past is a *witness* of a file if it has its mtime and its name in any Unicode form, or its inode
 //! (one of the past, if the file is as old), or, for a new file, its size and the last part of its name.
@@ -6,8 +6,8 @@
 //! 1. Witnesses are asked by name, then by inode, then by the last part: those of the manifest, and those of the past, the newest first. If one
 //!    has the content of the file, that is as it was. Else the first one says whether it is an edit or in doubt; an edit lets the next kind judge.
 //! 2. A new file that has the content of a witness in the manifest, by its inode or letters, was moved here. No other is asked.
-//! 3. The last word of a name on a content is its newest record that has it or was in doubt with it. While that of any name is a doubt, the content is in
-//!    doubt under each name, whatever its times. Where it was accepted, it is not, nor in a file of which that record is a witness.
+//! 3. The last word of a name on a content is its newest record that has it or was in doubt with it. While that of any name is a doubt,
+//!    the content is in doubt under each name, whatever its times. It is not where it was accepted, nor in a file whose witness that record is.
 //! 4. An empty file is a copy of nothing. It is in doubt only if it is the file that was.
 
 use crate::error::{Error, ErrorKind};
@@ -139,7 +139,7 @@ impl Was {
         (self.record.name != file.name).then(|| self.record.name.clone())
     }
 
-    /// What moved since the file was as in this record; `None` if it is no witness.
+    /// What moved since the file was as in this record; `None` if it is not a witness.
     fn moved(&self, by: By, file: &Looked<'_>) -> Option<Vec<&'static str>> {
         let facts = self.record.facts()?;
         let seen = facts.seen()?;
@@ -520,7 +520,7 @@ fn key(of: &impl Hash) -> u32 {
     hasher.finish() as u32
 }
 
-/// By what copies are known of a file that is not empty, and whose mtime is its own, as it has a fraction of a second.
+/// A copy has the same, of a file that is not empty, and whose mtime is its own, as it has a fraction of a second.
 fn last<'a>(name: &'a [u8], bytes: u64, seen: &Key) -> Option<(Cow<'a, [u8]>, u64, i64)> {
     let is_its = seen.mtime % SECOND != 0 && bytes > 0;
     is_its.then(|| (letters(name::base(name)), bytes, seen.mtime))

@@ -389,7 +389,11 @@ fn if_gone(error: ErrorKind, task: &Task<About>) -> ErrorKind {
 /// Whether the error says that someone changes the file.
 fn is_change(error: &ErrorKind) -> bool {
     match error {
-        ErrorKind::File(file::ErrorKind::Shrank { .. } | file::ErrorKind::GoesOn { .. })
+        ErrorKind::File(
+            file::ErrorKind::Shrank { .. }
+            | file::ErrorKind::GoesOn { .. }
+            | file::ErrorKind::Changed { .. },
+        )
         | ErrorKind::Replaced => true,
         error => error.io_kind() == Some(std::io::ErrorKind::NotFound),
     }
