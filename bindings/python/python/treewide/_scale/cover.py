@@ -8,11 +8,11 @@ outcome = cover.end()
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 
 from treewide._scale.buckets.bucket_command import BucketCovering, bucket_of
-from treewide._scale.engines import threads
+from treewide._scale.engines import Map, threads
 from treewide._scale.job import Job
 from treewide._scale.object_command import ObjectCovering
 from treewide._scale.outcome import Outcome, Row
@@ -20,9 +20,6 @@ from treewide._scale.results import seal, unseal
 from treewide._scale.run import run
 from treewide._scale.work import Work
 from treewide._treewide import __version__
-
-Map = Callable[[Callable[[bytes], bytes], list[bytes]], Iterable[bytes]]
-"""Applies a function to tasks, anywhere, and returns the results in any order."""
 
 #: Rounds in a row without any result before the error of the map is raised.
 _ROUNDS = 2

@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 from treewide._scale.optional import load
 
 _F: TypeAlias = Callable[[bytes], bytes]
-_Map: TypeAlias = Callable[[_F, list[bytes]], Iterable[bytes]]
-_Engine: TypeAlias = Iterator[tuple[_Map, int]]
+Map: TypeAlias = Callable[[_F, list[bytes]], Iterable[bytes]]
+"""Applies a function to tasks, anywhere, and returns the results in any order."""
+_Engine: TypeAlias = Iterator[tuple[Map, int]]
 
 
 def _as_done(pool: Executor, f: _F, tasks: list[bytes]) -> Iterator[bytes]:
@@ -148,7 +149,7 @@ def spark(workers: int | None = None) -> _Engine:
 
 
 #: Engines by name.
-ENGINES: dict[str, Callable[[int | None], AbstractContextManager[tuple[Any, int]]]] = {
+ENGINES: dict[str, Callable[[int | None], AbstractContextManager[tuple[Map, int]]]] = {
     "local": threads,
     "processes": processes,
     "ray": ray,

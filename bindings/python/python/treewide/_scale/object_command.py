@@ -10,7 +10,7 @@ from treewide._scale import lists
 from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.console import UsageError
 from treewide._scale.job import Job, here, source_for
-from treewide._scale.objects import Object, Read, is_settled
+from treewide._scale.objects import UNPINNED, Object, Read, is_settled
 from treewide._scale.outboards import Outboards, is_outboard, named_group
 from treewide._scale.outcome import Outcome, Row
 from treewide._scale.outputs import check_list, check_outboards
@@ -32,7 +32,7 @@ class ObjectCovering:
         """Look at what the job names, and at each object."""
         self.job, self._told = job, told
         #: Verdicts with which the run ends with 1.
-        self.wrong = {"verify": DIFFERENT, "update": KEPT, "sum": frozenset[str]()}[job.command]
+        self.wrong = DIFFERENT if job.command == "verify" else KEPT
         named = [url_of(it) for it in job.urls]
         self.entries = self._entries(named)
         self.urls = list(dict.fromkeys(named or self.entries))
@@ -169,8 +169,7 @@ class ObjectCovering:
                 if isinstance(found, Exception):
                     self.lost[url] = found
                 elif not found.is_pinned and not self.job.unpinned:
-                    text = f"{url}: the store says neither ETag nor version, so that a change would not be noticed; "
-                    self.lost[url] = OSError(text + "read it with --unpinned if no program writes to it")
+                    self.lost[url] = OSError(f"{url}: {UNPINNED}")
                 else:
                     objects.append(found)
         return objects

@@ -8,6 +8,11 @@ Evidence: TypeAlias = Literal["read", "attested", "metadata"]
 """Why something is called the same. `read`: its bytes were hashed in this run. `attested`: the store says so by version
 or ETag. `metadata`: size and times say so."""
 
+#: Why an object is not read, if no reply could show that it is still the same.
+UNPINNED = (
+    "the store says neither ETag nor version, so that a change would not be noticed; read it with --unpinned if no "
+    "program writes to it"
+)
 #: What an ETag begins with that is only a time in seconds, as some file systems say nothing better.
 TIME = "time "
 #: Seconds in which two contents may have the same time. FAT counts in steps of two.

@@ -241,7 +241,7 @@ def _merge(options: argparse.Namespace) -> int:
     if outcome.is_over:
         work.end(screen.told)
     else:
-        work.unplan()
+        work.begin()
     return screen.end(outcome)
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
 from treewide._arguments import Buffer
-from treewide._scale.objects import Object
+from treewide._scale.objects import UNPINNED, Object
 from treewide._treewide import Parts
 
 _T = TypeVar("_T")
@@ -180,10 +180,7 @@ def _identified(object: Object, reply: Reply) -> Reply:
         wanted is not None and wanted == got
         for wanted, got in ((object.version, reply.version), (object.etag, reply.etag))
     ):
-        raise Refused(
-            f"{object.uri}: the store answers without ETag and version, so a change would not be noticed; "
-            "read it with --unpinned if no program writes to it"
-        )
+        raise Refused(f"{object.uri}: {UNPINNED}")
     return reply
 
 

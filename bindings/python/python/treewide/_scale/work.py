@@ -50,7 +50,11 @@ class Work:
         #: Whether it was made. If another run removes it, as that one is over, it is not made again.
         self._is_begun = bool(job)
 
-    def _begin(self, job: str = "") -> None:
+    def begin(self, job: str = "") -> None:
+        """Say that the folder is that of a job, as text if it was planned; its tasks are left to the next plan.
+
+        Raises `OSError`.
+        """
         # Only the owner reads it: with the values of ranges anyone can check a guess of their bytes.
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         _replace_file(self.path / _JOB, f"{self.key}\n{job}\n".encode())
@@ -58,12 +62,8 @@ class Work:
 
     def plan(self, job: str, tasks: list[bytes]) -> None:
         """Write the tasks of a round, for `run`. Raises `OSError`."""
-        self._begin(job)
+        self.begin(job)
         _replace_file(self.path / _TASKS, b"".join(it + b"\n" for it in tasks))
-
-    def unplan(self) -> None:
-        """Leave the results to the run that is planned next. Raises `OSError`."""
-        self._begin()
 
     def results(self) -> list[Callable[[], Row | None]]:
         """Return what reads each result, as `read` does."""
@@ -87,7 +87,7 @@ class Work:
     def keep(self, result: bytes) -> None:
         """Keep a result. Raises `OSError`."""
         if not self._is_begun:
-            self._begin()
+            self.begin()
         _replace_file(self.path / f"{unseal(result)['task']}.result", result)
 
     def forget_old(self, run: str, told: Callable[[Row], object]) -> None:

@@ -17,7 +17,7 @@ from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.console import UsageError
 from treewide._scale.job import Job, here, source_for
 from treewide._scale.lists import ListError
-from treewide._scale.objects import Object, Read, evidence_of
+from treewide._scale.objects import UNPINNED, Object, Read, evidence_of
 from treewide._scale.outcome import Outcome, Row
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.reading import Retries
@@ -208,9 +208,8 @@ class BucketCovering:
         # Nothing is written without all keys, so there is nothing to wait for; the next run has the rest.
         objects = {} if self.keys.failures else dict(self._wanted)
         for object in [it for it in objects if not it.is_pinned and not self.job.unpinned]:
-            text = "the store says neither ETag nor version; read it with --unpinned if no program writes to it"
             del objects[object]
-            self._settle(Read(object, None, "unreadable", text))
+            self._settle(Read(object, None, "unreadable", UNPINNED))
         self.bytes = BytesCover(objects, doubts=lambda read: self._judged(read)[0] in KEPT)
         for read in self._earlier:
             if (result := read()) is not None:

@@ -23,7 +23,7 @@ from treewide._scale.buckets.sinks import Folder
 from treewide._scale.buckets.whole_objects import WholeObjects
 from treewide._scale.found import Found
 from treewide._scale.lists import ListError
-from treewide._scale.objects import Read, evidence_of
+from treewide._scale.objects import UNPINNED, Read, evidence_of
 from treewide._scale.reading import Refused, Retries, cause_of
 from treewide._scale.results import bytes_of
 from treewide._scale.sources import Store
@@ -331,9 +331,7 @@ class _Work:
         elif found.size > self.job.large:
             self.result["large"].append(Handed(found, old))
         elif found.etag is None and found.version is None and not self.job.unpinned:
-            text = "the store says neither ETag nor version, so that a change would not be noticed; "
-            text += "read it with --unpinned if no program writes to it"
-            self._say("unreadable", found.key, text, old.digest if old else None, None)
+            self._say("unreadable", found.key, UNPINNED, old.digest if old else None, None)
             self.facts.append(old)
         else:
             index = len(self.facts)
