@@ -17,8 +17,9 @@ from treewide._scale.buckets.shards import BucketJob, Difference, Handed
 from treewide._scale.results import bytes_of
 from treewide._scale.verdicts import tally
 
-#: Ranges for each worker in a round. With 8, rounds are up to 0.04 further from linear (`tests/scale/test_rounds.py`).
-_SHARES = 16
+#: Ranges for each worker in a round. With 16, rounds are up to 0.05 further from linear. With more than 32, the search
+#: for places takes longer than it saves (`results/zen3-2vcpu/scale.md#share-of-linear`).
+_SHARES = 32
 #: Where places are known, they cost no request: times this number.
 _KNOWN = 2
 #: Places that are looked for in one range, at most; and ranges in which they are at the same time. A guess: most of the
