@@ -190,7 +190,7 @@ impl Earlier {
     }
 
     /// The files of the past, and those of the manifest if they are needed.
-    fn table(&mut self, with_manifest: bool) -> Result<&Table, Error> {
+    fn table(&mut self, with_manifest: bool) -> Result<&mut Table, Error> {
         if let Some(past) = &mut self.past
             && !std::mem::replace(&mut self.is_read.0, true)
         {
@@ -202,7 +202,6 @@ impl Earlier {
             if past.said().is_some() {
                 self.table.retain(|place| past.section(place).is_some());
             }
-            self.table.sort();
         }
         if let Some(manifest) = self.manifest.as_ref().filter(|_| with_manifest)
             && !std::mem::replace(&mut self.is_read.1, true)
@@ -210,9 +209,8 @@ impl Earlier {
             for (number, record) in manifest.records()?.enumerate() {
                 self.table.add(NOW + number as u64, &record?);
             }
-            self.table.sort();
         }
-        Ok(&self.table)
+        Ok(&mut self.table)
     }
 
     /// What may be about the file by this key, in the past, and in the manifest if that is asked.
@@ -436,6 +434,8 @@ struct Table {
     files: Vec<Known>,
     /// Keys, and the number of the file that has them.
     by: [Vec<(u32, u32)>; 3],
+    /// Whether they are in order. Mostly one kind is asked for.
+    is_sorted: [bool; 3],
     doubts: Vec<Doubted>,
 }
 
@@ -487,6 +487,7 @@ impl Table {
         let doubted = |it: &Doubt| Doubted { found: it.found, seen: seen.copied(), known };
         self.doubts.extend(doubt.map(doubted));
         self.files.push(known);
+        self.is_sorted = [false; 3];
     }
 
     fn retain(&mut self, is_it: impl Fn(u64) -> bool) {
@@ -495,13 +496,12 @@ impl Table {
         self.doubts.retain(|it| is_it(it.known.place));
     }
 
-    fn sort(&mut self) {
-        self.by.iter_mut().for_each(|it| it.sort_unstable());
-    }
-
     /// The newest first.
-    fn find(&self, by: By, key: u32) -> impl Iterator<Item = Known> {
-        let all = &self.by[by as usize];
+    fn find(&mut self, by: By, key: u32) -> impl Iterator<Item = Known> {
+        let all = &mut self.by[by as usize];
+        if !std::mem::replace(&mut self.is_sorted[by as usize], true) {
+            all.sort_unstable();
+        }
         let start = all.partition_point(|it| it.0 < key);
         let len = all[start..].partition_point(|it| it.0 == key);
         all[start..start + len].iter().rev().map(|it| self.files[it.1 as usize])
