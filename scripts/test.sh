@@ -525,6 +525,13 @@ rest_workspace() {
     section "lints: $WASM" wasm_lints
     for it in "${FOREIGN[@]}"; do section "lints: $it" foreign "$it"; done
     section "oldest Rust, $rust_version" oldest_rust
+    for it in "${EMULATED[@]}"; do
+        IFS=: read -r arch qemu _ <<<"$it"
+        section "emulated $arch" emulated "$arch" "$qemu"
+    done
+    section "wasm" wasm
+    for it in "${NO_STD[@]}"; do section "no_std $it" no_std "$it"; done
+    section "windows" windows
 }
 
 rest_packages() {
@@ -541,13 +548,6 @@ rest_packages() {
     section "newest Rust" newest_rust
     section "oldest dependencies" oldest_dependencies
     section "miri" miri
-    for it in "${EMULATED[@]}"; do
-        IFS=: read -r arch qemu _ <<<"$it"
-        section "emulated $arch" emulated "$arch" "$qemu"
-    done
-    section "wasm" wasm
-    for it in "${NO_STD[@]}"; do section "no_std $it" no_std "$it"; done
-    section "windows" windows
 }
 
 check_words {plain,rest}_{workspace,packages}
