@@ -32,7 +32,7 @@ readonly NO_STD=(wasm32-unknown-unknown thumbv7em-none-eabi x86_64-unknown-none)
 readonly FOREIGN=(x86_64-pc-windows-gnu aarch64-apple-darwin aarch64-linux-android x86_64-unknown-freebsd)
 readonly B3SUM_VERSION=1.8.7
 readonly ACTIONLINT_VERSION=1.7.12
-# For what hangs: a machine that is ten times slower reaches no limit.
+# Ends a step that hangs. A machine that is ten times slower does not reach it.
 readonly STEP_LIMIT=2h
 
 target=${CARGO_TARGET_DIR:-$PWD/target}

@@ -123,6 +123,62 @@ fn file_that_was_renamed_and_edited_is_new() {
     assert!(tree.verify().is_fine());
 }
 
+/// A copy has a ctime of its own, which excuses no other size.
+#[test]
+fn copy_with_other_letters_is_suspect_at_any_size() {
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");
+    for content in ["cONTENT", "cont", ""] {
+        let tree = Tree::new(&[(composed, "content"), ("k", "kk")]);
+        tree.snapshot();
+        let mtime = fs::metadata(tree.at(composed)).unwrap().modified().unwrap();
+        // The next file has another inode.
+        fs::hard_link(tree.at(composed), tree.folder().join("aside")).unwrap();
+        fs::remove_file(tree.at(composed)).unwrap();
+        tree.write(decomposed, content);
+        let file = fs::File::options().write(true).open(tree.at(decomposed)).unwrap();
+        file.set_modified(mtime).unwrap();
+        let expected = format!("suspect {decomposed} from {composed}");
+        assert!(tree.update().differences().contains(&expected), "{content:?}");
+        keeps(&tree, decomposed, "content");
+    }
+}
+
+/// Accepted content is in doubt in a new copy, whatever its name and its times.
+#[test]
+fn copy_of_accepted_content_is_suspect() {
+    let tree = Tree::new(&[("a/f", "another"), ("b/f", "1"), ("x/f", "content of f")]);
+    tree.snapshot();
+    tree.flip("x/f");
+    tree.update();
+    let copy = |to: &str| {
+        let mtime = fs::metadata(tree.at("x/f")).unwrap().modified().unwrap();
+        tree.write(to, fs::read_to_string(tree.at("x/f")).unwrap());
+        fs::File::options().write(true).open(tree.at(to)).unwrap().set_modified(mtime).unwrap();
+    };
+    copy("a/f");
+    let accepts = Update::new().accept_rot(Globs::new(&["a/f"]).unwrap());
+    tree.update_with(accepts, Box::new(AllIsOld));
+    copy("b/f");
+    assert_eq!(tree.update().differences(), ["suspect b/f from x/f", "suspect x/f"]);
+}
+
+/// Times of other files in a damaged index accuse no file, so that each keeps its own digest.
+#[test]
+fn update_of_a_damaged_index_takes_no_digest_of_another_file() {
+    let tree = tree();
+    tree.flip("x/f");
+    tree.update();
+    fs::write(tree.at("a"), fs::read(tree.at("x/f")).unwrap()).unwrap();
+    let index = fs::read_to_string(index_path(&tree.list())).unwrap();
+    fs::write(index_path(&tree.list()), index.replacen(':', ": ", 1)).unwrap();
+    let accepts = Update::new().accept_damage(true);
+    let said = tree.update_with(accepts, Box::new(AllIsOld));
+    assert!(said.report.damage.is_some());
+    for (name, content) in [("x/f", "content of f"), ("a", "another")] {
+        keeps(&tree, name, content);
+    }
+}
+
 /// As `touch -d @SECONDS` and programs do that put times back as numbers of seconds.
 fn cut_mtime(tree: &Tree, name: &str) {
     let file = fs::File::options().write(true).open(tree.at(name)).unwrap();

@@ -1,13 +1,13 @@
 //! Judges a file by earlier records of its name, its inode or its content.
 //!
 //! A record of the manifest or of its past is a *witness* of a file if it has its mtime and its name in any Unicode form, or its inode
-//! (one of the past, if the file is as old), or, for a new file, its size and the last part of its name.
+//! (one of the past, if the file is as old), or, for a new file, its size and the last part of its name, in another folder.
 //!
 //! 1. Witnesses are asked by name, then by inode, then by the last part: those of the manifest, and those of the past, the newest first. If one
 //!    has the content of the file, that is as it was. Else the first one says whether it is an edit or in doubt; an edit lets the next kind judge.
 //! 2. A new file that has the content of a witness in the manifest, by its inode or letters, was moved here. No other is asked.
 //! 3. The last word of a name on a content is its newest record that has it or was in doubt with it. While that of any name is a doubt,
-//!    the content is in doubt under each name, whatever its times. It is not where it was accepted, nor in a file whose witness that record is.
+//!    the content is in doubt under each name, whatever its times. It is not where it was accepted, nor where that file is moved, by its inode.
 //! 4. An empty file is a copy of nothing. It is in doubt only if it is the file that was.
 
 use crate::error::{Error, ErrorKind};
@@ -104,8 +104,11 @@ impl<'a> Looked<'a> {
             return Some((it, Verdict::Same));
         }
         let facts = it.record.facts()?;
-        // No program changes a size without moving ctime. What was in doubt before is so with any size.
-        let is_edited = facts.bytes != self.len
+        // No program changes the size of a file without moving its ctime, and a copy has a ctime of its own. What was in doubt before is so
+        // with any size.
+        let is_it = by == By::Inode || it.record.name == self.name;
+        let is_edited = is_it
+            && facts.bytes != self.len
             && facts.is_proven()
             && (facts.key.is_none() || moved.contains(&"ctime"));
         let verdict = match it.other_name(self) {
@@ -152,7 +155,8 @@ impl Was {
             }
             By::Last => {
                 let its = last(file.name, file.len, &file.now);
-                its.is_some() && its == last(&self.record.name, facts.bytes, seen)
+                let is_other = self.record.name != file.name;
+                is_other && its.is_some() && its == last(&self.record.name, facts.bytes, seen)
             }
         };
         is_it.then_some(moved)
@@ -297,11 +301,10 @@ impl Earlier {
         let is_about = |it: &&Was| is_now(it) || file.len > 0 || is_old(it);
         let words = || words.iter().filter(is_about);
         let doubts = || words().filter(|it| it.was_in_doubt(digest));
-        let is_witness =
-            |it: &Was| [By::Inode, By::Last].iter().any(|by| it.moved(*by, file).is_some());
+        let is_moved = |it: &Was| it.moved(By::Inode, file).is_some();
         // What is accepted under one name is in doubt under others that were.
         let is_accepted = !doubts().any(|it| is_now(&it))
-            && words().any(|it| !it.was_in_doubt(digest) && (is_own(&it) || is_witness(it)));
+            && words().any(|it| !it.was_in_doubt(digest) && (is_own(&it) || is_moved(it)));
         let doubt = doubts().find(is_own).or(doubts().next()).filter(|_| !is_accepted);
         Ok((doubt.cloned(), is_accepted))
     }

@@ -206,11 +206,15 @@ impl<'a> Judge<'a> {
             return Ok((self.same_content(was, xattrs, is, stamp), Judged::default()));
         }
         let file = Looked::new(name, path, stamp);
-        let (mut verdict, mut judged) = earlier.borrow_mut().judge_other(file, was, &is.digest)?;
+        // Times of a damaged index may be damaged as well: they accuse no other file, and excuse none.
+        let is_damaged = self.report.damage.is_some();
+        let (mut verdict, mut judged) = match is_damaged {
+            true => Earlier::default().judge_other(file, was, &is.digest)?,
+            false => earlier.borrow_mut().judge_other(file, was, &is.digest)?,
+        };
         if let Some((_, What::File(it))) = judged.doubt.take() {
             *was = it;
-        } else if self.report.damage.is_some() {
-            // Times of a damaged index may be damaged as well, and excuse nothing.
+        } else if is_damaged {
             verdict = Verdict::Changed(Change::Content { untimed: true });
         }
         Ok((verdict, judged))
