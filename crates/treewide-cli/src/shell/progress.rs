@@ -252,12 +252,11 @@ impl Display {
     fn parts(&self, rate: &mut Rate) -> Vec<String> {
         let mut parts = vec![self.files(), self.bytes(rate)];
         parts.push(format!("{}/s", HumanBytes(rate.now as u64)));
-        for (is, text) in [
-            // Why a long file does not use all threads.
-            (&self.counters.by_one, "one thread a file"),
-            (&self.counters.is_counting, "counting"),
-        ] {
-            parts.extend(is.load(Relaxed).then(|| text.to_owned()));
+        // Why a long file does not use all threads.
+        let by_one = self.counters.by_one.load(Relaxed);
+        let is_counting = self.counters.is_counting.load(Relaxed) && !self.screen.is_over();
+        for (is, text) in [(by_one, "one thread a file"), (is_counting, "counting")] {
+            parts.extend(is.then(|| text.to_owned()));
         }
         parts
     }
