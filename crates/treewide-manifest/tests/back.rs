@@ -7,6 +7,7 @@ mod common;
 use common::{AllIsOld, Said, Tree};
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 use treewide_manifest::machine::{Limit, Update};
 use treewide_manifest::{Class, Globs, index_path, past_path};
 
@@ -336,8 +337,14 @@ fn content_in_doubt_is_recorded_under_no_path() {
                 let (at, other) = (tree.at(names[random(8)]), tree.at(names[random(8)]));
                 let act = [random(8), [0, 2, 6][random(3)]][usize::from(rot.is_empty())];
                 nights.push((act, at.clone(), other.clone()));
+                // Each has a time of its own, also within a step of the clock.
+                let time = SystemTime::now() + Duration::from_secs(nights.len() as u64);
+                let write = |content: &[u8]| {
+                    fs::write(&at, content).unwrap();
+                    fs::File::options().write(true).open(&at).unwrap().set_modified(time).unwrap();
+                };
                 match act {
-                    0 if at.is_file() => fs::write(&at, fs::read(&at).unwrap()).unwrap(),
+                    0 if at.is_file() => write(&fs::read(&at).unwrap()),
                     1 => _ = fs::remove_file(&at),
                     2 if at.is_file() && other.parent().unwrap().is_dir() => {
                         fs::rename(&at, &other).unwrap();
@@ -361,7 +368,7 @@ fn content_in_doubt_is_recorded_under_no_path() {
                         _ = fs::remove_file(&at);
                         copy(&keep, &at);
                         if act == 4 {
-                            fs::write(&at, rot).unwrap();
+                            write(rot.as_bytes());
                         }
                     }
                     _ => {}
