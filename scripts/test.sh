@@ -12,7 +12,7 @@
 # Packages come from apt-get (as root, or with a sudo that needs no password) or Homebrew, toolchains and targets from rustup,
 # b3sum from crates.io. Nothing is installed twice. If something cannot be installed, the sections that need it print SKIPPED
 # and the reason, and the others run. The output of each section is in target/test-logs/. The last line counts all tests
-# of all runs. One file although it is long: a newcomer reads all that runs in one place.
+# of all runs. Two lanes of sections run side by side, and scripts/sections.sh counts them: their seconds overlap, those of CPU do not.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

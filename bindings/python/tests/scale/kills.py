@@ -120,6 +120,7 @@ def main(engine, workers, kills):
                     return
                 time.sleep(0.02)
             run.send_signal(signal.SIGUSR1)
+            # It prints its stacks, and nothing says when it has.
             time.sleep(1)
             raise AssertionError(f"{(place / 'errors').read_text()}\n{processes_below(run.pid)}")
 
