@@ -77,19 +77,20 @@ impl Folder {
         })
     }
 
-    /// It lists a file with this inode, which has these numbers. Returns whether its files keep theirs.
+    /// It lists a file with this inode, which has these numbers. `keeps_inodes` asks whether it keeps its inode. Returns whether its
+    /// files keep theirs.
     #[cfg(unix)]
     pub(super) fn learn(
         &mut self,
         listed: u64,
         (device, inode): (u64, u64),
-        path: &Path,
         asked: &mut KeepsInodes,
+        keeps_inodes: impl FnOnce() -> bool,
     ) -> bool {
         if self.listed == Inodes::Unknown {
             self.keeps_inodes = match *asked {
                 Some((asked, keeps)) if asked == device => keeps,
-                _ => keeps_inodes(path),
+                _ => keeps_inodes(),
             };
             *asked = Some((device, self.keeps_inodes));
             let is_same = (self.device, listed) == (device, inode);
@@ -179,8 +180,8 @@ impl Folders {
         let (device, inode) = self.file(entry)?;
         let has_inode = match parent.and_then(|depth| self.stack.get_mut(depth)) {
             Some(known) if !entry.path_is_symlink() => {
-                let asked = &mut self.keeps_inodes;
-                known.learn(entry.ino(), (device, inode), entry.path(), asked)
+                let keeps_inodes = || keeps_inodes(entry.path());
+                known.learn(entry.ino(), (device, inode), &mut self.keeps_inodes, keeps_inodes)
             }
             _ => keeps_inodes(entry.path()),
         };
@@ -244,9 +245,21 @@ pub(super) fn look(path: &Path, follows: bool) -> Result<(u64, u64), ErrorKind> 
     Ok((0, 0))
 }
 
-/// Whether a file has the same inode whenever it is looked at. Some file systems make one up each time they load the file.
+/// Whether a file has the same inode whenever it is looked at.
 #[cfg(target_os = "linux")]
 fn keeps_inodes(path: &Path) -> bool {
+    !makes_up_inodes(rustix::fs::statfs(path))
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn keeps_inodes(_: &Path) -> bool {
+    true
+}
+
+/// Whether this is one of the file systems that make up an inode each time they load the file. One that does not answer is none,
+/// so that another inode is another file.
+#[cfg(target_os = "linux")]
+pub(super) fn makes_up_inodes(answer: rustix::io::Result<rustix::fs::StatFs>) -> bool {
     /// By their numbers in `linux/magic.h`, and in the sources of the last two.
     const MADE_UP: [u32; 5] = [
         0x4d44,      // FAT
@@ -255,10 +268,5 @@ fn keeps_inodes(path: &Path) -> bool {
         0xff53_4d42, // CIFS
         0xfe53_4d42, // SMB 2
     ];
-    rustix::fs::statfs(path).is_ok_and(|it| !MADE_UP.contains(&(it.f_type as u32)))
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-fn keeps_inodes(_: &Path) -> bool {
-    true
+    answer.is_ok_and(|it| MADE_UP.contains(&(it.f_type as u32)))
 }

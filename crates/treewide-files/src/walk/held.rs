@@ -3,14 +3,14 @@
 //! So nothing leads out of the tree, and paths may have any length. Of a tree whose directories have few entries, listing them by their
 //! whole paths takes twice as long. results/zen5-2vcpu/digests.md#lists-and-stores
 
-use super::folders::{Folder, KeepsInodes, look};
+use super::folders::{Folder, KeepsInodes, look, makes_up_inodes};
 use super::{Found, Walk, is_hidden};
 use crate::error::{Error, ErrorKind};
 use crate::folder::numbers;
 use crate::identity::Identity;
 use crate::long_path;
 use crate::temporary::is_temporary;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, fstat, fstatfs, openat, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io;
@@ -130,7 +130,7 @@ impl Held {
     ///
     /// # Errors
     /// [`ErrorKind::Replaced`] if it is not a file any more; if it cannot be looked at.
-    fn identity(&mut self, path: &Path, entry: &Entry) -> Result<Identity, ErrorKind> {
+    fn identity(&mut self, entry: &Entry) -> Result<Identity, ErrorKind> {
         if let Some(known) = self.stack.last().and_then(|it| it.folder.identity(entry.inode, false))
         {
             return Ok(known);
@@ -141,8 +141,19 @@ impl Held {
             return Err(ErrorKind::Replaced);
         }
         let (device, inode) = numbers(&there);
-        let folder = &mut self.stack.last_mut().expect("the walk is in it").folder;
-        let has_inode = folder.learn(entry.inode, (device, inode), path, &mut self.keeps_inodes);
+        let Level { open, folder, .. } = self.stack.last_mut().expect("the walk is in it");
+        let keeps_inodes = || {
+            let around = open.as_ref().expect("it was opened");
+            let file = openat(
+                around,
+                entry.name(),
+                OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+                Mode::empty(),
+            );
+            !makes_up_inodes(file.and_then(fstatfs))
+        };
+        let numbers = (device, inode);
+        let has_inode = folder.learn(entry.inode, numbers, &mut self.keeps_inodes, keeps_inodes);
         Ok(Identity { device, inode, has_inode, folder: None, follows: false })
     }
 }
@@ -170,7 +181,7 @@ impl Iterator for Held {
             let found = match entry.kind {
                 FileType::Directory => self.enter(&path, &entry).map(|()| None),
                 FileType::RegularFile if is_temporary(name) => return Some(Found::Temporary(path)),
-                FileType::RegularFile | FileType::Unknown => self.identity(&path, &entry).map(Some),
+                FileType::RegularFile | FileType::Unknown => self.identity(&entry).map(Some),
                 FileType::Symlink => return Some(Found::Link(path)),
                 kind => return Some(Found::Special { path, kind: special_kind(kind) }),
             };
