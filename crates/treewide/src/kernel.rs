@@ -9,6 +9,7 @@
 //! | `avx512-zen4` | the same | AMD Zen 4 | 32 |
 //! | `avx512-intel` | the same | Intel, and all other CPUs | 16 |
 //! | `avx2-zen5` | AVX2 | AMD Zen 5 without AVX-512, as in some virtual machines | 8 |
+//! | `avx2-zen1` | AVX2 | AMD Zen 1 and Zen+ | 8 |
 //! | `avx2-common` | AVX2 | all other CPUs | 8 |
 //! | `sse41` | SSE4.1 | all CPUs | 4 |
 //! | `sse2` | SSE2 | all CPUs | 4 |

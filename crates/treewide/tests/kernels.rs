@@ -323,6 +323,7 @@ const X86_64: Models = Models {
         ("Haswell,-xsave", "sse41"),
         ("Haswell,-avx", "sse41"),
         ("Haswell", "avx2-common"),
+        ("EPYC", "avx2-zen1"),
         ("EPYC-Rome", "avx2-common"),
         ("EPYC-Milan", "avx2-common"),
         // By vendor and family, which are in pieces.

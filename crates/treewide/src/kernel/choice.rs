@@ -160,11 +160,11 @@ mod tests {
     #[test]
     fn what_a_cpu_gets() {
         let [amd, intel, other] = [*b"AuthenticAMD", *b"GenuineIntel", *b"CentaurHauls"];
-        // Vendor, family, and what it gets of AVX-512, else of AVX2, else of SSE4.1.
+        // Vendor, family, and what it gets of AVX-512, else of AVX2, else of SSE4.1. Models are 0.
         let cpus = [
             (amd, 0x1a, ["avx512-zen5", "avx2-zen5", "sse41"]),
             (amd, 0x19, ["avx512-zen4", "avx2-common", "sse41"]),
-            (amd, 0x17, ["avx512-intel", "avx2-common", "sse41"]),
+            (amd, 0x17, ["avx512-intel", "avx2-zen1", "sse41"]),
             (intel, 6, ["avx512-intel", "avx2-common", "sse41"]),
             (intel, 0x13, ["avx512-intel", "avx2-common", "sse41"]),
             (other, 6, ["avx512-intel", "avx2-common", "sse41"]),

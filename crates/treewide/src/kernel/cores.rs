@@ -11,6 +11,7 @@
 //! - Zen 4 takes one cycle, and two for rotations of AVX-512. One lane and two are rows that take rotations off the critical
 //!   path: 194 cycles a block, where plain rows take 227 and general registers 235. Vectors of 512 bits are worked in halves,
 //!   so four lanes are a pair of vectors of 256 bits; and one state of 16 lanes leaves pipes idle that a second one fills.
+//! - Zen 1 takes one cycle, and works vectors of 256 bits in halves: four lanes are columns of 128 bits, as with SSE4.1.
 //! - On AArch64 all cores take two cycles or more, and the number of vector ports decides. One state of four lanes fills two
 //!   ports; where there are four, two states fill each other's waiting. Programs cannot ask which core they are on, but
 //!   cores with instructions for SHA-3 (Apple's, Neoverse V1 and later) have four ports, or SVE2, or are as fast with either.
@@ -23,6 +24,7 @@ use super::cpu::Cpu;
 pub(super) enum CoreClass {
     Zen5,
     Zen4,
+    Zen1,
     /// AArch64 with four vector ports.
     FourPorts,
     /// All others. A kernel for these comes last of its instruction set, and is for every core that has no other one.
@@ -53,6 +55,12 @@ static TABLE: &[Row] = &[
         cpus: |cpu| cpu.vendor == *b"AuthenticAMD" && cpu.family == 0x19,
         class: CoreClass::Zen4,
         record: "results/zen4-2vcpu/latency.json",
+    },
+    // The models of Zen 2 begin with 0x30.
+    Row {
+        cpus: |cpu| cpu.vendor == *b"AuthenticAMD" && cpu.family == 0x17 && cpu.model < 0x30,
+        class: CoreClass::Zen1,
+        record: "results/zen1-2vcpu/latency.json",
     },
     Row {
         // All of Intel's since Pentium Pro; measured on Granite Rapids and, as it was then, on Sapphire Rapids.
@@ -102,7 +110,9 @@ mod tests {
         let (zen5, zen4) = ("results/zen5-2vcpu/latency.json", "results/zen4-2vcpu/latency.json");
         assert_eq!(chosen(b"AuthenticAMD", 0x1a), (CoreClass::Zen5, zen5));
         assert_eq!(chosen(b"AuthenticAMD", 0x19), (CoreClass::Zen4, zen4));
-        assert_eq!(chosen(b"AuthenticAMD", 0x17), (CoreClass::Other, models));
+        let zen2 = Cpu { vendor: *b"AuthenticAMD", family: 0x17, model: 0x30, ..Cpu::default() };
+        assert_eq!((class(&zen2), record(&zen2)), (CoreClass::Other, models));
+        assert_eq!(class(&Cpu { model: 0x18, ..zen2 }), CoreClass::Zen1);
         #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
         {
             let zen3 = Cpu { vendor: *b"AuthenticAMD", family: 0x19, ..Cpu::default() };

@@ -5,9 +5,10 @@
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(dead_code, reason = "each kernel asks for its own")]
 pub(super) struct Cpu {
-    /// Who made it, in the twelve letters of leaf 0, and the family as manuals number it.
+    /// Who made it, in the twelve letters of leaf 0, and the family and the model as manuals number them.
     pub(super) vendor: [u8; 12],
     pub(super) family: u32,
+    pub(super) model: u32,
     pub(super) sse41: bool,
     pub(super) avx2: bool,
     pub(super) avx512: bool,
@@ -76,6 +77,7 @@ impl Cpu {
         Self {
             vendor,
             family,
+            model: one.eax >> 4 & 0xf | one.eax >> 12 & 0xf0,
             // SSSE3 and SSE4.1.
             sse41: bit(one.ecx, 9) && bit(one.ecx, 19),
             avx2,

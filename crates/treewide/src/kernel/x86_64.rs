@@ -43,6 +43,8 @@ pub(super) static ALL: &[&Kernel] = &[
     #[cfg(not(without = "avx2"))]
     &avx2::ZEN5,
     #[cfg(not(without = "avx2"))]
+    &avx2::ZEN1,
+    #[cfg(not(without = "avx2"))]
     &avx2::COMMON,
     #[cfg(not(without = "sse41"))]
     &sse41::KERNEL,

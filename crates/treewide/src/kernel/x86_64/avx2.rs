@@ -5,12 +5,13 @@ use core::mem::MaybeUninit;
 
 use super::columns::blocks::{in_assembly, transposed};
 use super::columns::transpose;
-use super::cores::{Avx2, Core, vector};
+use super::cores::{Avx2, Core, Sse41, vector};
 use super::rows::assembly;
 use super::rows::pass::Rows;
 use super::rows::x1::One;
 use super::rows::x2::Two;
-use super::scalar;
+use super::sse41::X4;
+use super::{scalar, sse41};
 use crate::kernel::columns::Vector;
 use crate::kernel::contract::Flags;
 use crate::kernel::pair::Pair;
@@ -53,6 +54,11 @@ crate::kernel::table::kernels!(
         /// Costs are nanoseconds of Zen 5: `results/zen5-2vcpu/limits.md`, `lengths.json` and `peers.txt` there.
         ZEN5: "avx2-zen5", Zen5, scalar::compress,
             1 @ 49, Rows<Pair<Two<Avx2>>>: 4 @ 114, X8<Avx2>: 8 @ 127;
+        /// Costs are nanoseconds of Zen 1: `results/zen1-2vcpu/latency.json`. Four lanes take 165 alone and 214 where another
+        /// program works on the same core. With 205, five nodes and six take the pass of eight, which takes 290 there too.
+        ZEN1: "avx2-zen1", Zen1, compress,
+            1 @ 88 as Rows<One<Avx2>>, Rows<Two<Avx2>>: 2 @ 122,
+            X4<Sse41>: 4 @ 205 by sse41, X8<Avx2>: 8 @ 289;
         /// Costs are cycles of Sapphire Rapids: `results/spr-2vcpu/limits.md#steps`.
         COMMON: "avx2-common", Other, compress,
             1 @ 216 as Rows<One<Avx2>>, Rows<Two<Avx2>>: 2 @ 219,
