@@ -256,7 +256,7 @@ fn keeps_inodes(_: &Path) -> bool {
     true
 }
 
-/// Whether this is one of the file systems that make up an inode each time they load the file. One that does not answer is none,
+/// Whether this is one of the file systems that make up an inode each time they load the file. One that does not answer is not,
 /// so that another inode is another file.
 #[cfg(target_os = "linux")]
 pub(super) fn makes_up_inodes(answer: rustix::io::Result<rustix::fs::StatFs>) -> bool {
