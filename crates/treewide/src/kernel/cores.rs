@@ -6,8 +6,8 @@
 //!   allows. From eight lanes on, one state as columns has more operations than the ports take; a second one next to it
 //!   gains nothing, and what is left to gain lies between the blocks.
 //! - Zen 5 takes two cycles, or one if an operation comes when its operands are ready. One lane is fastest in general
-//!   registers, a chain that is as long but of plain operations; two to eight lanes are rows at a pace, which would be slow
-//!   elsewhere; 32 lanes are two states that fill each other's waiting.
+//!   registers, a chain that is as long but of plain operations; 32 lanes are two states that fill each other's waiting. Rows at
+//!   a pace, each operation when its operands are ready, were fastest on an idle core, and lost on a busy one.
 //! - Zen 4 takes one cycle, and two for rotations of AVX-512. One lane and two are rows that take rotations off the critical
 //!   path: 194 cycles a block, where plain rows take 227 and general registers 235. Vectors of 512 bits are worked in halves,
 //!   so four lanes are a pair of vectors of 256 bits; and one state of 16 lanes leaves pipes idle that a second one fills.

@@ -4,8 +4,8 @@
 //! sse2  sse41  avx2  avx512  the kernels: a table of passes in each
 //!   cores                    what differs from core to core
 //!   scalar  rows/x1          one lane, in general registers or as rows
-//!   rows/                    two to eight lanes as rows; assembly: with SSE4.1 and AVX2; zen4, zen5: the orders
-//!                            that these cores want
+//!   rows/                    two lanes and four as rows; assembly: with SSE4.1 and AVX2; zen4: the order
+//!                            that this core wants
 //!   columns/                 four lanes and more as columns: sse_avx2, avx512 and, as pairs, avx512_pair;
 //!                            transpose: how words get into them
 //!   assembly                 the macros that columns are written with

@@ -16,8 +16,6 @@ use super::calls::{Closure, call, every_entry};
 use super::supported;
 #[cfg(not(windows))]
 use crate::kernel::x86_64::columns::{avx512, avx512_pair, sse_avx2};
-#[cfg(not(windows))]
-use crate::kernel::x86_64::rows::zen5;
 
 /// rbx, rbp, r12 to r15; on Windows rdi and rsi too.
 const GENERAL: usize = if cfg!(windows) { 8 } else { 6 };
@@ -325,15 +323,12 @@ fn assembly_keeps_what_is_the_callers() {
     let lanes = [a, b, c, d, a, b];
     let gathered = [inputs.as_ptr().cast(), core::ptr::null(), b, c, d, a];
     let steps = core::ptr::without_provenance(3);
-    let paced = [b, inputs.as_ptr().cast(), core::ptr::null(), steps, a, a];
     let run = [a, b, inputs.as_ptr().cast(), inputs.as_ptr().cast(), steps, core::ptr::null()];
-    let routines: [(&str, &str, *const (), _); 21] = [
+    let routines: [(&str, &str, *const (), _); 19] = [
         ("avx512-intel", "compress", avx512_pair::compress as _, lanes),
         ("avx512-intel", "compress_xof", avx512_pair::compress_xof as _, lanes),
         ("avx512-intel", "load", avx512_pair::load as _, gathered),
         ("avx512-intel", "blocks_32", avx512_pair::blocks_32 as _, run),
-        ("avx512-intel", "blocks_4", zen5::blocks_4 as _, paced),
-        ("avx512-intel", "blocks_8", zen5::blocks_8 as _, paced),
         ("avx512-intel", "blocks_16", avx512::blocks_16 as _, run),
         ("avx512-intel", "blocks_16_held", avx512::blocks_16_held as _, run),
         ("avx512-intel", "output_16", avx512::output_16 as _, lanes),

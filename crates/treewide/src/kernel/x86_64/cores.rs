@@ -33,8 +33,6 @@ pub(super) trait Core: Copy {
     const NEXT_IN_PAIRS: Next = Next::Split;
     /// Whether rotations of rows are taken off the critical path (`rows/zen4.rs`).
     const EARLY_ROTATIONS: bool = false;
-    /// Whether rows of four and eight lanes run at a pace (`rows/zen5.rs`).
-    const PACED: bool = false;
     /// Whether rows of four lanes keep the order of the source. On Intel's CPUs four lanes use both ports for 512
     /// bits nearly all of the time, so an operation that is computed early delays the chain: in the compiler's
     /// order a step takes 200 cycles, in this one 184 (`results/gnr-2vcpu/limits.md#four-lanes`).
@@ -90,7 +88,7 @@ core!(
 );
 core!(
     /// Zen 5: an operation of one cycle takes two where it waits for its operands.
-    Zen5: AVX512: bool = true, PACED: bool = true, NEXT_IN_PAIRS: Next = Next::Behind
+    Zen5: AVX512: bool = true
 );
 
 /// Defines a vector type that is generic over the core.

@@ -8,8 +8,6 @@ use super::vector::{
 };
 use super::x1::One;
 use super::x2::Two;
-use super::x4::Four;
-use super::zen5;
 use crate::kernel::columns::{Pass, counters};
 use crate::kernel::contract::Root;
 use crate::kernel::inputs::{Contiguous, PassInputs};
@@ -152,24 +150,12 @@ fn one_by_one<const N: usize>(words: &[u32; N]) -> [u32; N] {
     loaded
 }
 
-/// Calls a function of `assembly.rs` or of `zen5.rs`.
-macro_rules! call {
-    (assembled $blocks:path: $rows:ident, $inputs:ident, $offset:ident, $count:ident) => {{
-        let cv = &mut *$rows.cv.as_mut_ptr().cast();
-        $blocks(cv, $rows.tails.as_ptr().cast(), $inputs, $offset, $count)
-    }};
-    (paced $blocks:path: $rows:ident, $inputs:ident, $offset:ident, $count:ident) => {
-        $blocks((&raw mut *$rows).cast(), $inputs, $offset, $count)
-    };
-}
-
-/// Implements [`RowVector`] for pairs of rows, each of half as many lanes; with assembly for blocks, and perhaps for rounds,
-/// where a core says so.
+/// Implements [`RowVector`] for pairs of rows, each of half as many lanes; with assembly where a core says so.
 macro_rules! pairs {
-    ($row:ident: $half:literal, $lanes:literal, $when:expr => $kind:ident $blocks:path $(, $rounds:path)?) => {
+    ($row:ident: $half:literal, $lanes:literal, $when:expr => $blocks:path, $rounds:path) => {
         // SAFETY: as the row says.
         unsafe impl<C: Core> RowVector<$lanes> for Pair<$row<C>> {
-            $(const ASSEMBLED: bool = $when;
+            const ASSEMBLED: bool = $when;
 
             #[inline(always)]
             unsafe fn arranged_rounds(v: &mut [Self; 4], m: [Self; 4]) {
@@ -178,7 +164,7 @@ macro_rules! pairs {
                 } else {
                     compiled_rounds(v, m)
                 }
-            })?
+            }
             #[inline(always)]
             unsafe fn blocks(
                 rows: &mut RowOperands<Self>,
@@ -187,7 +173,8 @@ macro_rules! pairs {
                 count: usize,
             ) {
                 if const { $when } {
-                    call!($kind $blocks: rows, inputs, offset, count)
+                    let cv = &mut *rows.cv.as_mut_ptr().cast();
+                    $blocks(cv, rows.tails.as_ptr().cast(), inputs, offset, count)
                 } else {
                     compiled_blocks(rows, inputs, offset, count)
                 }
@@ -198,12 +185,22 @@ macro_rules! pairs {
             }
             #[inline(always)]
             unsafe fn load(inputs: &[*const u8; $lanes], offset: usize) -> Self {
-                Self([<$row<C>>::load(half(inputs, 0), offset), <$row<C>>::load(half(inputs, 1), offset)])
+                Self([
+                    <$row<C>>::load(half(inputs, 0), offset),
+                    <$row<C>>::load(half(inputs, 1), offset),
+                ])
             }
             #[inline(always)]
-            unsafe fn row_3(low: &[u32; $lanes], high: &[u32; $lanes], lens: &[u32; $lanes], flags: &[u32; $lanes]) -> Self {
-                let row = |i| <$row<C>>::row_3(half(low, i), half(high, i), half(lens, i), half(flags, i));
-                    Self([row(0), row(1)])
+            unsafe fn row_3(
+                low: &[u32; $lanes],
+                high: &[u32; $lanes],
+                lens: &[u32; $lanes],
+                flags: &[u32; $lanes],
+            ) -> Self {
+                let row = |i| {
+                    <$row<C>>::row_3(half(low, i), half(high, i), half(lens, i), half(flags, i))
+                };
+                Self([row(0), row(1)])
             }
             #[inline(always)]
             unsafe fn replace(self, live: &[u32; $lanes], new: Self) -> Self {
@@ -213,14 +210,13 @@ macro_rules! pairs {
             #[inline(always)]
             unsafe fn store(self, out: *mut u8, stride: usize, count: usize) {
                 self.0[0].store(out, stride, count.min($half));
-                    if count > $half {
-                        self.0[1].store(out.add($half * stride), stride, count - $half);
-                    }
+                if count > $half {
+                    self.0[1].store(out.add($half * stride), stride, count - $half);
+                }
             }
         }
     };
 }
 
-pairs!(One: 1, 2, matches!(C::ROWS, Form::Sse41) => assembled assembly::blocks_sse41_pair, assembly::rounds_sse41_pair);
-pairs!(Two: 2, 4, matches!(C::ROWS, Form::Avx2) => assembled assembly::blocks_avx2_pair, assembly::rounds_avx2_pair);
-pairs!(Four: 4, 8, C::PACED => paced zen5::blocks_8);
+pairs!(One: 1, 2, matches!(C::ROWS, Form::Sse41) => assembly::blocks_sse41_pair, assembly::rounds_sse41_pair);
+pairs!(Two: 2, 4, matches!(C::ROWS, Form::Avx2) => assembly::blocks_avx2_pair, assembly::rounds_avx2_pair);

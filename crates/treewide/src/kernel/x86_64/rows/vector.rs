@@ -84,8 +84,7 @@ pub(super) unsafe fn compiled_rounds<R: Row>(v: &mut [R; 4], mut m: [R; 4]) {
     round::<R, true>(v, m);
 }
 
-/// What [`RowVector::blocks`] reads and writes in addition to its inputs, in the order that `zen5.rs` knows.
-#[repr(C)]
+/// What [`RowVector::blocks`] reads and writes in addition to its inputs.
 pub(in crate::kernel::x86_64) struct RowOperands<R> {
     /// Rows 0 and 1: the chaining values.
     pub(super) cv: [R; 2],

@@ -3,8 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::kit::{active, barrier, joined, load};
-use super::vector::{RowOperands, RowVector, compiled_blocks};
-use super::zen5;
+use super::vector::RowVector;
 use crate::kernel::rows::Row;
 use crate::kernel::x86_64::cores::{Core, vector};
 
@@ -64,19 +63,6 @@ unsafe impl<C: Core> Row for Four<C> {
 unsafe impl<C: Core> RowVector<4> for Four<C> {
     const MASKS: bool = true;
 
-    #[inline(always)]
-    unsafe fn blocks(
-        rows: &mut RowOperands<Self>,
-        inputs: &[*const u8; 4],
-        offset: usize,
-        count: usize,
-    ) {
-        if C::PACED {
-            zen5::blocks_4((&raw mut *rows).cast(), inputs, offset, count)
-        } else {
-            compiled_blocks(rows, inputs, offset, count)
-        }
-    }
     #[inline(always)]
     unsafe fn broadcast(words: &[u32; 4]) -> Self {
         Self::new(_mm512_broadcast_i32x4(load(words.as_ptr().cast())))
