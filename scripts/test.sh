@@ -165,9 +165,10 @@ toolchain() {
     [[ -z $still ]] || cannot_run "rustup cannot install$still"
 }
 
+# Not optimised: scripts/bench.sh has one of its own.
 real_b3sum() {
     [[ $("$B3SUM" --version 2>&1) == "b3sum $B3SUM_VERSION" ]] ||
-        step cargo install b3sum --version "$B3SUM_VERSION" --locked --force --root "$target/tools"
+        step cargo install b3sum --version "$B3SUM_VERSION" --locked --force --debug --root "$target/tools/debug"
 }
 
 # The compiler and the disassembler of CUDA, in the versions that scripts/cuda.py names. It needs no
@@ -559,7 +560,7 @@ if ! command -v cargo >/dev/null; then
     exit 1
 fi
 ! is_too_old || export RUSTUP_TOOLCHAIN=stable
-export B3SUM=$target/tools/bin/b3sum
+export B3SUM=$target/tools/debug/bin/b3sum
 install "b3sum" real_b3sum
 [[ $part == plain ]] || install "cuda compiler" cuda_tools
 [[ -x $B3SUM ]] || unset B3SUM
