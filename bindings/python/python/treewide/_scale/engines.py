@@ -6,8 +6,8 @@ None of them decides anything, and an engine of your own needs no more than this
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, contextmanager
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from multiprocessing import get_context, parent_process
 from typing import Any, TypeAlias
 
@@ -19,49 +19,43 @@ Map: TypeAlias = Callable[[_F, list[bytes]], Iterable[bytes]]
 _Engine: TypeAlias = Iterator[tuple[Map, int]]
 
 
-def _as_done(pool: Executor, f: _F, tasks: list[bytes]) -> Iterator[bytes]:
-    futures = [pool.submit(f, task) for task in tasks]
-    try:
-        for it in as_completed(futures):
-            yield it.result()
-    finally:
-        # A round that broke off is over: the next one has its tasks.
-        for it in futures:
-            it.cancel()
-
-
 @contextmanager
-def threads(workers: int | None = None) -> _Engine:
-    """Threads of this process: hashing lets go of the global lock."""
-    count = workers or os.cpu_count() or 1
-    pool = ThreadPoolExecutor(count)
-    try:
-        yield lambda f, tasks: _as_done(pool, f, tasks), count
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def processes(workers: int | None = None) -> _Engine:
-    """Processes of this machine. Where one dies the round ends, and the next one has others."""
+def _pool_of(make: Callable[[int], Executor], workers: int | None) -> _Engine:
+    """A pool of this machine. Where a process dies the round ends, and the next one has another pool."""
     count = workers or os.cpu_count() or 1
     pools: list[Executor] = []
 
     def map(f: _F, tasks: list[bytes]) -> Iterator[bytes]:
-        if not pools:
-            # Not forked: a child of a process with threads may hang.
-            pools.append(ProcessPoolExecutor(count, get_context("spawn"), _end_with_parent))
+        pools[:] = pools or [make(count)]
+        futures: list[Future[bytes]] = []
         try:
-            yield from _as_done(pools[0], f, tasks)
+            futures += (pools[0].submit(f, task) for task in tasks)
+            for it in as_completed(futures):
+                yield it.result()
         except Exception:
             pools.pop().shutdown(wait=False, cancel_futures=True)
             raise
+        finally:
+            # A round that broke off is over: the next one has its tasks.
+            for it in futures:
+                it.cancel()
 
     try:
         yield map, count
     finally:
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def threads(workers: int | None = None) -> AbstractContextManager[tuple[Map, int]]:
+    """Threads of this process: hashing lets go of the global lock."""
+    return _pool_of(ThreadPoolExecutor, workers)
+
+
+def processes(workers: int | None = None) -> AbstractContextManager[tuple[Map, int]]:
+    """Processes of this machine."""
+    # Not forked: a child of a process with threads may hang.
+    return _pool_of(lambda count: ProcessPoolExecutor(count, get_context("spawn"), _end_with_parent), workers)
 
 
 def _end_with_parent() -> None:
@@ -80,9 +74,10 @@ def _end_with_parent() -> None:
 def ray(workers: int | None = None) -> _Engine:
     """The cluster that `ray.init` finds, or this machine."""
     ray = load("ray", "ray")
-    is_own = not ray.is_initialized()
-    if is_own:
+    own = ExitStack()
+    if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False, configure_logging=False)
+        own.callback(ray.shutdown)
     count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def map(f: _F, tasks: list[bytes]) -> Iterator[bytes]:
@@ -97,42 +92,36 @@ def ray(workers: int | None = None) -> _Engine:
             done, doing = ray.wait(doing)
             yield from ray.get(done)
 
-    try:
+    with own:
         yield map, count
-    finally:
-        if is_own:
-            ray.shutdown()
 
 
 @contextmanager
 def dask(workers: int | None = None) -> _Engine:
     """The client of the program, or a cluster of this machine."""
     distributed = load("distributed", "distributed", extra="dask")
-    own = []
+    own = ExitStack()
     try:
         client = distributed.get_client()
     except ValueError:
         options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-        cluster = distributed.LocalCluster(**options)
-        client = distributed.Client(cluster)
-        own = [client, cluster]
+        cluster = own.enter_context(distributed.LocalCluster(**options))
+        client = own.enter_context(distributed.Client(cluster))
 
     def map(f: _F, tasks: list[bytes]) -> Iterator[bytes]:
         # Not pure: what was read before must be read again.
         futures = client.map(f, tasks, pure=False, retries=3)
         return (it for _, it in distributed.as_completed(futures, with_results=True))
 
-    try:
+    with own:
         yield map, workers or max(1, sum(client.nthreads().values()))
-    finally:
-        for it in own:
-            it.close()
 
 
 @contextmanager
 def spark(workers: int | None = None) -> _Engine:
     """The session of the program, or a new one: a round is one job, whose results come at its end."""
     sql = load("pyspark.sql", "pyspark", extra="spark")
+    own = ExitStack()
     is_own = sql.SparkSession.getActiveSession() is None
     session = sql.SparkSession.builder.appName("treewide scale").getOrCreate()
     context = session.sparkContext
@@ -141,11 +130,10 @@ def spark(workers: int | None = None) -> _Engine:
         results: list[bytes] = context.parallelize(tasks, len(tasks)).map(f).collect()
         return results
 
-    try:
+    if is_own:
+        own.callback(session.stop)
+    with own:
         yield map, workers or int(context.defaultParallelism)
-    finally:
-        if is_own:
-            session.stop()
 
 
 #: Engines by name.
