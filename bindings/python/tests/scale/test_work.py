@@ -1,6 +1,5 @@
 """Tests what a worker does with a store that fails, lies or changes."""
 
-import threading
 from typing import NamedTuple
 
 import pytest
@@ -25,7 +24,7 @@ class Result(NamedTuple):
 def work(source, start=0, stop=100_000, retries=None, **options):
     retries = retries or Retries()
     object = Memory({"mem://a": DATA}).head("mem://a")
-    return Result(*read_part(object, start, stop, source, retries, **options), retries.requests)
+    return Result(*read_part(Piece(object, start, stop), source, retries, **options), retries.requests)
 
 
 def outcome_of(data, source=None):
@@ -45,7 +44,7 @@ def test_a_result_is_small():
     result = work(source)
     assert (result.status, result.detail, result.requests) == ("ok", "", 25)
     assert result.parts.finish() == digest(DATA)
-    assert len(seal({"pieces": hash_pieces([Piece(source.head("mem://a"), 0, 100_000)], source, None)})) < 1000
+    assert len(seal({"pieces": hash_pieces([Piece(source.head("mem://a"), 0, 100_000)], source, 20)})) < 1000
 
 
 def test_a_range_is_only_that_range():
@@ -162,23 +161,3 @@ def test_a_version_is_enough():
     assert hash_objects([object], Versioned({"mem://a": data}))[object].digest == digest(data)
     object = Object("mem://a", len(data), '"1"', "8")
     assert hash_objects([object], Versioned({"mem://a": data}))[object].verdict == "changing"
-
-
-def test_many_objects_and_one_that_cannot_be_read():
-    files = {f"mem://{it}": pattern(it * 999) for it in range(40)}
-    lock = threading.Lock()
-
-    def fault(number, reply):
-        with lock:
-            if reply.total == 7 * 999:
-                raise PermissionError("no")
-        return reply
-
-    source = Memory(files, fault)
-    objects = [source.head(it) for it in files]
-    outcomes = hash_objects(objects, source, workers=3)
-    for it in objects:
-        if it.uri == "mem://7":
-            assert outcomes[it].verdict == "unreadable" and "no" in outcomes[it].detail
-        else:
-            assert outcomes[it].digest == digest(files[it.uri])

@@ -36,6 +36,11 @@ class Object(NamedTuple):
         return self.etag is not None or self.version is not None
 
     @property
+    def strong(self) -> str | None:
+        """The ETag that a server compares. A weak one never matches there; the reply has it."""
+        return None if self.etag is None or self.etag.startswith("W/") else self.etag
+
+    @property
     def identity(self) -> bytes:
         """The name that parts carry, so that parts of another version are refused."""
         # ASCII, so that names which are not UTF-8 work too.

@@ -6,12 +6,11 @@ is.
 
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from treewide._scale.objects import Object
-from treewide._scale.reading import Changed, Refused, Retries, Source, cause_of, hash_range, head
+from treewide._scale.reading import REFUSALS, Changed, Retries, Source, cause_of, hash_range, head
 from treewide._treewide import Parts
 
 Status: TypeAlias = Literal["ok", "failed", "refused", "changed"]
@@ -29,18 +28,18 @@ class Piece(NamedTuple):
     group: int | None = None
 
 
-def hash_pieces(pieces: list[Piece], source: Source, seconds: float | None) -> list[dict[str, Any]]:
+def hash_pieces(pieces: list[Piece], source: Source, seconds: float) -> list[dict[str, Any]]:
     """Hash pieces. Small ones are read side by side; what is not begun in time is left out."""
     began = time.monotonic()
 
     def hashed(it: Piece) -> dict[str, Any] | None:
-        left = None if seconds is None else seconds - (time.monotonic() - began)
-        if left is not None and left <= 0 and it is not pieces[0]:
+        left = seconds - (time.monotonic() - began)
+        if left <= 0 and it is not pieces[0]:
             return None
         retries = Retries()
-        status, detail, parts = read_part(*it[:3], source, retries, group=it.group, seconds=left)
+        status, detail, parts = read_part(it, source, retries, left)
         found = {"object": it.object, "status": status, "detail": detail, "requests": retries.requests}
-        return {**found, "range": [it.start, it.stop], "parts": parts.to_bytes()}
+        return {**found, "parts": parts.to_bytes()}
 
     if len(pieces) == 1 or source.streams == 1:
         return [it for it in map(hashed, pieces) if it is not None]
@@ -49,20 +48,13 @@ def hash_pieces(pieces: list[Piece], source: Source, seconds: float | None) -> l
 
 
 def read_part(
-    object: Object,
-    start: int,
-    stop: int,
-    source: Source,
-    retries: Retries,
-    *,
-    group: int | None = None,
-    seconds: float | None = None,
+    piece: Piece, source: Source, retries: Retries, seconds: float | None = None
 ) -> tuple[Status, str, Parts]:
-    """Hash these bytes. Returns how it ended, why, and the parts."""
-    reading = _Reading(object, start, stop, source, retries, seconds=seconds, group=group)
+    """Hash these bytes; after `seconds` begin nothing more. Returns how it ended, why, and the parts."""
+    reading = _Reading(piece, source, retries, seconds)
     status, detail = reading.run()
-    parts = Parts(object.size, object=object.identity) if status == "changed" else reading.parts
-    if group is None:
+    parts = Parts(piece.object.size, object=piece.object.identity) if status == "changed" else reading.parts
+    if piece.group is None:
         parts.compact()
     return status, detail, parts
 
@@ -70,22 +62,10 @@ def read_part(
 class _Reading:
     """A range that is being read, shared by the threads that read for it."""
 
-    def __init__(
-        self,
-        object: Object,
-        start: int,
-        stop: int,
-        source: Source,
-        retries: Retries,
-        *,
-        seconds: float | None = None,
-        group: int | None = None,
-    ) -> None:
-        """Hash these bytes; after `seconds` begin nothing more. With `group`, each group by itself."""
-        self.parts = Parts(object.size, object=object.identity)
-        self._object, self._start, self._stop, self._group = object, start, stop, group
-        self._source, self._retries, self._seconds = source, retries, seconds
-        self._began, self._at = time.monotonic(), start
+    def __init__(self, piece: Piece, source: Source, retries: Retries, seconds: float | None) -> None:
+        self.parts = Parts(piece.object.size, object=piece.object.identity)
+        self._piece, self._source, self._retries, self._seconds = piece, source, retries, seconds
+        self._began, self._at = time.monotonic(), piece.start
         self._failure: Exception | None = None
         self._lock = threading.Lock()
 
@@ -95,32 +75,35 @@ class _Reading:
             self._check_empty()
         except Exception as error:
             self._failure = error
-        pieces = -(-(self._stop - self._start) // self._source.piece)
-        _together(self._read_pieces, min(self._source.streams, pieces))
-        match self._failure:
-            case None:
-                return "ok", ""
-            case Changed() as change:
-                return "changed", str(change)
-            case FileNotFoundError():
-                return "changed", "it is gone"
-            case Refused() | ModuleNotFoundError() as refusal:
-                return "refused", cause_of(refusal)
-            case failure:
-                return "failed", cause_of(failure)
+        requests = -(-(self._piece.stop - self._piece.start) // self._source.piece)
+        threads = min(self._source.streams, requests)
+        # This one reads too. An interrupt does not wait for the others.
+        others = [threading.Thread(target=self._read, daemon=True) for _ in range(1, threads)]
+        for it in others:
+            it.start()
+        self._read()
+        for it in others:
+            it.join()
+        failure = self._failure
+        if failure is None:
+            return "ok", ""
+        if isinstance(failure, (Changed, FileNotFoundError)):
+            return "changed", str(failure) if isinstance(failure, Changed) else "it is gone"
+        return "refused" if isinstance(failure, (ModuleNotFoundError, *REFUSALS)) else "failed", cause_of(failure)
 
     def _check_empty(self) -> None:
         # No byte can be asked for, and the object may have some by now.
-        object = self._object
+        object = self._piece.object
         if object.size == 0:
             found = head(self._source, object.uri, self._retries)
             if object.is_pinned and (found.size, found.etag, found.version) != (0, object.etag, object.version):
                 raise Changed(f"it has {found.size} bytes and ETag {found.etag}, and had 0 and {object.etag}")
 
-    def _read_pieces(self) -> None:
-        while (piece := self._next()) is not None:
+    def _read(self) -> None:
+        it = self._piece
+        while (ends := self._next()) is not None:
             try:
-                hash_range(self._source, self.parts, self._object, *piece, self._retries, self._group)
+                hash_range(self._source, self.parts, it.object, *ends, self._retries, it.group)
             except Exception as error:
                 with self._lock:
                     # That it changed counts more than that something else failed too.
@@ -129,19 +112,9 @@ class _Reading:
 
     def _next(self) -> tuple[int, int] | None:
         with self._lock:
-            at, seconds = self._at, self._seconds
-            is_late = seconds is not None and at > self._start and time.monotonic() - self._began > seconds
-            if self._failure is not None or at >= self._stop or is_late:
+            at, seconds, it = self._at, self._seconds, self._piece
+            is_late = seconds is not None and at > it.start and time.monotonic() - self._began > seconds
+            if self._failure is not None or at >= it.stop or is_late:
                 return None
-            self._at = min((at // self._source.piece + 1) * self._source.piece, self._stop)
+            self._at = min((at // self._source.piece + 1) * self._source.piece, it.stop)
             return at, self._at
-
-
-def _together(work: Callable[[], None], threads: int) -> None:
-    if threads <= 1:
-        return work()
-    all = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
-    for thread in all:
-        thread.start()
-    for thread in all:
-        thread.join()

@@ -34,6 +34,10 @@ class Refused(OSError):
     """Asking again does not help."""
 
 
+#: Nor does it where a system says no.
+REFUSALS = (Refused, PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)
+
+
 class Reply(NamedTuple):
     """The answer of a store. Facts that it did not give are `None`."""
 
@@ -112,9 +116,9 @@ def read(source: Source, object: Object, start: int, stop: int, retries: Retries
 
 
 def cut(start: int, stop: int, length: int) -> list[tuple[int, int]]:
-    """Cut a range at the multiples of `length`."""
+    """Cut a range at the multiples of `length`; there is nothing of an empty one."""
     cuts = [start, *range((start // length + 1) * length, stop, length), stop]
-    return list(pairwise(cuts))
+    return list(pairwise(cuts)) if start < stop else []
 
 
 def head(source: Source, uri: str, retries: Retries) -> Object:
@@ -137,7 +141,7 @@ def repeated(ask: Callable[[], _T], retries: Retries, failed: Callable[[str, str
     while True:
         try:
             return ask()
-        except (Changed, Refused, FileNotFoundError, ModuleNotFoundError):
+        except (Changed, FileNotFoundError, ModuleNotFoundError, *REFUSALS):
             raise
         except Exception as error:
             failures += 1
@@ -162,7 +166,10 @@ def _asked(ask: Callable[[], _T], object: Object, start: int, stop: int, retries
 
     def counted() -> _T:
         retries.ask()
-        return ask()
+        try:
+            return ask()
+        except FileNotFoundError as error:
+            raise Changed("it is gone") from error
 
     return repeated(counted, retries, lambda times, why: f"{name} cannot be read, tried {times}: {why}")
 
@@ -170,16 +177,12 @@ def _asked(ask: Callable[[], _T], object: Object, start: int, stop: int, retries
 def _identified(object: Object, reply: Reply) -> Reply:
     if reply.total is not None and reply.total != object.size:
         raise Changed(f"it has {reply.total} bytes, and had {object.size}")
-    for name, wanted, got in (
-        ("version", object.version, reply.version),
-        ("ETag", object.etag, reply.etag),
-    ):
-        if wanted is not None and got is not None and wanted != got:
+    pairs = (("version", object.version, reply.version), ("ETag", object.etag, reply.etag))
+    known = [it for it in pairs if it[1] is not None and it[2] is not None]
+    for name, wanted, got in known:
+        if wanted != got:
             raise Changed(f"it has {name} {got}, and had {wanted}")
-    if object.is_pinned and not any(
-        wanted is not None and wanted == got
-        for wanted, got in ((object.version, reply.version), (object.etag, reply.etag))
-    ):
+    if object.is_pinned and not known:
         raise Refused(f"{object.uri}: {UNPINNED}")
     return reply
 

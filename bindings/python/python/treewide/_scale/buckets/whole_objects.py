@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from treewide._scale.objects import Object, Read
-from treewide._scale.part import read_part
+from treewide._scale.part import Piece, read_part
 from treewide._scale.reading import Changed, Retries, Source, cause_of, head, read
 from treewide._treewide import digest, hash_many
 
@@ -30,33 +30,30 @@ class WholeObjects(Generic[_T]):
         """Read objects up to `small` bytes side by side; larger ones in pieces, one after the other."""
         self._source, self._small, self._done = source, small, done
         self._pool = ThreadPoolExecutor(_THREADS)
-        self._waiting: deque[tuple[_T, Future[tuple[Read, memoryview | None]], int]] = deque()
+        self._waiting: deque[tuple[_T, int, Future[tuple[Read, memoryview | None]]]] = deque()
         self._waiting_bytes = 0
-        self._batch: list[tuple[_T, Read, memoryview | None]] = []
-        self._batch_bytes = 0
         self._lock = threading.Lock()
         self.requests = 0
 
     def add(self, token: _T, object: Object) -> None:
         """Read an object. This waits if there are too many."""
-        size = object.size if object.size <= self._small else 0
+        is_small = object.size <= self._small
+        size = object.size if is_small else 0
         while self._waiting and (len(self._waiting) >= _WAITING or self._waiting_bytes + size > _BYTES):
-            self._take()
-        future: Future[tuple[Read, memoryview | None]]
-        if object.size <= self._small:
+            self._hash()
+        future: Future[tuple[Read, memoryview | None]] = Future()
+        if is_small:
             future = self._pool.submit(self._look, object)
         else:
             # In this thread: it uses threads of its own.
-            future = Future()
             future.set_result(self._look(object))
-        self._waiting.append((token, future, size))
+        self._waiting.append((token, size, future))
         self._waiting_bytes += size
 
     def flush(self) -> None:
         """Wait for all of them."""
         while self._waiting:
-            self._take()
-        self._hash()
+            self._hash()
 
     def end(self) -> None:
         """Wait for all of them, and begin nothing more."""
@@ -72,17 +69,15 @@ class WholeObjects(Generic[_T]):
         """Begin nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _take(self) -> None:
-        token, future, size = self._waiting.popleft()
-        self._waiting_bytes -= size
-        found, data = future.result()
-        self._batch.append((token, found, data))
-        self._batch_bytes += len(data or ())
-        if len(self._batch) >= _BATCH or self._batch_bytes >= _BATCH_BYTES:
-            self._hash()
-
     def _hash(self) -> None:
-        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        """Wait for the next ones, and hash them."""
+        batch: list[tuple[_T, Read, memoryview | None]] = []
+        size = 0
+        while self._waiting and len(batch) < _BATCH and size < _BATCH_BYTES:
+            token, waiting, future = self._waiting.popleft()
+            batch.append((token, *future.result()))
+            self._waiting_bytes -= waiting
+            size += waiting
         # One thread: an engine gives a worker one, and a network is slower than it.
         digests = iter(hash_many([data for _, _, data in batch if data is not None], threads=1))
         for token, found, data in batch:
@@ -112,7 +107,7 @@ class WholeObjects(Generic[_T]):
         if 0 < object.size <= self._small:
             return Read(object, None), read(self._source, object, 0, object.size, retries)
         # In pieces; and an empty one is only looked at.
-        status, detail, parts = read_part(object, 0, object.size, self._source, retries)
+        status, detail, parts = read_part(Piece(object, 0, object.size), self._source, retries)
         if status == "changed":
             raise Changed(detail)
         if status != "ok":

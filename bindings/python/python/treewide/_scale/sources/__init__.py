@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from treewide._scale.reading import Refused, Retries, Source, repeated
+from treewide._scale.reading import REFUSALS, Refused, Retries, Source, cause_of, repeated
 from treewide._scale.sources.files import Files, path_of as path_of
 from treewide._scale.sources.fsspec import Fsspec
 from treewide._scale.sources.obstore import Obstore
@@ -40,8 +40,8 @@ def write(store: Store, uri: str, data: bytes, notes: Mapping[str, str]) -> None
             Retries(),
             lambda times, why: f"{uri}: it cannot be written, tried {times}: {why}",
         )
-    except Refused as error:
-        raise Refused(f"{uri}: it cannot be written: {error}") from error
+    except (FileNotFoundError, *REFUSALS) as error:
+        raise Refused(f"{uri}: it cannot be written: {cause_of(error.__cause__ or error)}") from error
 
 
 def url_of(uri: str) -> str:

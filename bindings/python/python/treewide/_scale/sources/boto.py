@@ -40,8 +40,6 @@ class Boto:
 
     def __init__(self, options: dict[str, Any]) -> None:
         """Take the options of obstore, which need not have any."""
-        self._options = options
-
         self._plain = {name.removeprefix("aws_"): value for name, value in options.items()}
 
     def _wanted(self, name: str) -> Any:
@@ -109,22 +107,18 @@ class Boto:
         """Return what the store says about an object."""
         bucket, key = _named(uri)
         reply = self._ask("head_object", uri, {"Bucket": bucket, "Key": key})
-        return Object(uri, reply["ContentLength"], reply.get("ETag"), _version(reply))
+        return Object(uri, reply["ContentLength"], reply.get("ETag"), reply.get("VersionId"))
 
     def get(self, object: Object, start: int, stop: int) -> Reply:
         """Ask for a range of this version."""
         bucket, key = _named(object.uri)
-        strong = None if (object.etag or "").startswith("W/") else object.etag
-        pinned = {"IfMatch": strong, "VersionId": object.version}
+        pinned = {"IfMatch": object.strong, "VersionId": object.version}
         wanted = {"Bucket": bucket, "Key": key, "Range": f"bytes={start}-{stop - 1}"}
         wanted |= {name: value for name, value in pinned.items() if value is not None}
-        try:
-            reply = self._ask("get_object", object.uri, wanted)
-        except FileNotFoundError as error:
-            raise Changed("it is gone") from error
+        reply = self._ask("get_object", object.uri, wanted)
         place = _RANGE.fullmatch(reply.get("ContentRange", ""))
         first, total = (int(place[1]), int(place[2])) if place else (0, reply["ContentLength"])
-        return Reply(reply["Body"].read(), first, total, reply.get("ETag"), _version(reply))
+        return Reply(reply["Body"].read(), first, total, reply.get("ETag"), reply.get("VersionId"))
 
     def _ask(self, method: str, uri: str, wanted: dict[str, Any]) -> Any:
         errors = load("botocore.exceptions", "boto3", extra="s3")
@@ -150,11 +144,6 @@ class Boto:
 def _named(uri: str) -> tuple[str, str]:
     bucket, _, key = uri.partition("://")[2].partition("/")
     return bucket, key
-
-
-def _version(reply: Any) -> str | None:
-    version: str | None = reply.get("VersionId")
-    return version
 
 
 def _found(entry: Any, prefix: str) -> Found:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from treewide._scale.found import Found
 from treewide._scale.objects import Object
-from treewide._scale.reading import Changed, Refused, Reply
+from treewide._scale.reading import Refused, Reply
 from treewide._treewide import Parts, _replace_file
 
 #: Files of a page of a listing.
@@ -30,12 +30,7 @@ class Files:
 
     def head(self, uri: str) -> Object:
         """Return what the system says about a file."""
-        try:
-            there = os.stat(path_of(uri))
-        except (PermissionError, NotADirectoryError) as error:
-            raise Refused(*error.args[:2], uri) from error
-        if stat.S_ISDIR(there.st_mode):
-            raise Refused(f"{uri}: is a directory: hash all files in it by sum -r, and -o for the lists")
+        there = os.stat(path_of(uri))
         if not stat.S_ISREG(there.st_mode):
             raise Refused(f"{uri}: is not a regular file, so no part of it can be read alone: copy it to a file")
         return Object(uri, there.st_size, _etag(there))
@@ -62,11 +57,8 @@ class Files:
     def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
         """Write a file, which appears when it is complete. Files have no place for notes."""
         path = Path(path_of(uri))
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _replace_file(path, data)
-        except (FileExistsError, NotADirectoryError, PermissionError) as error:
-            raise Refused(*error.args[:2], error.filename) from error
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace_file(path, data)
 
     def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
         """Return the files below a folder after a key. Links to folders are not followed."""
@@ -84,12 +76,7 @@ class Files:
         # Another file may have its name by now, in a process that does one run after the other.
         if getattr(own, "uri", None) != uri or _etag(os.fstat(own.file.fileno())) != object.etag:
             own.file = own.uri = None
-            try:
-                own.file = open(path_of(uri), "rb", buffering=0)  # noqa: SIM115 - open until the next one
-            except FileNotFoundError as error:
-                raise Changed("it is gone") from error
-            except (PermissionError, IsADirectoryError) as error:
-                raise Refused(*error.args[:2], uri) from error
+            own.file = open(path_of(uri), "rb", buffering=0)  # noqa: SIM115 - open until the next one
             own.uri = uri
         handle: int = own.file.fileno()
         return handle

@@ -8,7 +8,7 @@ from typing import Any
 from treewide._scale.found import Found
 from treewide._scale.objects import TIME, Object
 from treewide._scale.optional import load
-from treewide._scale.reading import Changed, Refused, Reply
+from treewide._scale.reading import Reply
 from treewide._scale.temporary import temporary_name
 
 #: What file systems call the identity of an object, the best first.
@@ -36,13 +36,8 @@ class Fsspec:
     def get(self, object: Object, start: int, stop: int) -> Reply:
         """Read a range, and look whether it still is the same object. It was then, because it is afterwards."""
         fs, path = self._fs(object.uri)
-        try:
-            data = fs.cat_file(path, start=start, end=stop)
-            now = self.head(object.uri)
-        except FileNotFoundError as error:
-            raise Changed("it is gone") from error
-        except PermissionError as error:
-            raise Refused(f"{object.uri}: {error}") from error
+        data = fs.cat_file(path, start=start, end=stop)
+        now = self.head(object.uri)
         return Reply(data, start, now.size, now.etag, now.version)
 
     def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from treewide._scale.found import Found
@@ -41,53 +42,31 @@ class Obstore:
             raise Refused(f"{uri}: is a bucket: hash all objects in it by sum -r, and -o for the lists")
         if is_odd(key):
             return self._for_odd(uri).head(uri)
-        try:
-            found = load("obstore", "obstore").head(store, key)
-        except FileNotFoundError as error:
-            raise FileNotFoundError(f"{uri}: there is no such object") from error
-        except Exception as error:
-            errors = load("obstore", "obstore").exceptions
-            refused = (errors.PermissionDeniedError, errors.UnauthenticatedError, errors.InvalidPathError)
-            raise (Refused if isinstance(error, refused) else OSError)(f"{uri}: {cause_of(error)}") from error
+        with _asked(uri) as obstore:
+            found = obstore.head(store, key)
         return Object(uri, found["size"], found["e_tag"], found["version"])
 
     def get(self, object: Object, start: int, stop: int) -> Reply:
         """Ask for a range of this version."""
-        obstore = load("obstore", "obstore")
-        errors = obstore.exceptions
         store, key = self.store(object.uri)
         if is_odd(key):
             return self._for_odd(object.uri).get(object, start, stop)
-        # A weak one never matches on a server; the reply has it.
-        strong = None if (object.etag or "").startswith("W/") else object.etag
-        pinned = {"version": object.version, "if_match": strong}
+        pinned = {"version": object.version, "if_match": object.strong}
         wanted = {name: value for name, value in pinned.items() if value is not None}
-        try:
+        with _asked(object.uri) as obstore:
             reply = obstore.get(store, key, options={"range": (start, stop), **wanted})
-            meta = reply.meta
-            return Reply(reply.bytes(), reply.range[0], meta["size"], meta["e_tag"], meta["version"])
-        except errors.PreconditionError as error:
-            raise Changed("the store has another version") from error
-        except FileNotFoundError as error:
-            raise Changed("it is gone") from error
-        except (errors.PermissionDeniedError, errors.UnauthenticatedError, errors.InvalidPathError) as error:
-            raise Refused(f"{object.uri}: {cause_of(error)}") from error
+            data, meta = reply.bytes(), reply.meta
+        return Reply(data, reply.range[0], meta["size"], meta["e_tag"], meta["version"])
 
     def put(self, uri: str, data: bytes, notes: Mapping[str, str]) -> None:
         """Write an object, which appears when it is complete, with notes as its metadata."""
-        obstore = load("obstore", "obstore")
         store, key = self.store(uri)
-        try:
-            obstore.put(store, key, data, attributes=dict(notes))
-        except (
-            FileNotFoundError,
-            obstore.exceptions.PermissionDeniedError,
-            obstore.exceptions.UnauthenticatedError,
-        ) as error:
-            raise Refused(cause_of(error)) from error
-        except (NotImplementedError, obstore.exceptions.NotSupportedError):
-            # A store without metadata.
-            obstore.put(store, key, data)
+        with _asked(uri) as obstore:
+            try:
+                obstore.put(store, key, data, attributes=dict(notes))
+            except (NotImplementedError, obstore.exceptions.NotSupportedError):
+                # A store without metadata.
+                obstore.put(store, key, data)
 
     def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
         """Return the objects below `root` after a key, a page for each request."""
@@ -139,6 +118,21 @@ class Obstore:
                     # An option that does not exist, or a name that cannot be one of a bucket.
                     raise Refused(f"{root}: {cause_of(error)}") from error
             return self._stores[root], key
+
+
+@contextmanager
+def _asked(uri: str) -> Iterator[Any]:
+    """Give the library, and say what its errors mean."""
+    obstore = load("obstore", "obstore")
+    errors = obstore.exceptions
+    try:
+        yield obstore
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{uri}: there is no such object") from error
+    except errors.PreconditionError as error:
+        raise Changed("the store has another version") from error
+    except (errors.PermissionDeniedError, errors.UnauthenticatedError, errors.InvalidPathError) as error:
+        raise Refused(f"{uri}: {cause_of(error)}") from error
 
 
 def _found(entry: Any, prefix: str) -> Found:

@@ -47,11 +47,7 @@ class Web:
         headers = {"Range": f"bytes={start}-{stop - 1}"}
         if object.etag is not None and object.etag.startswith('"'):
             headers["If-Match"] = object.etag
-        try:
-            reply = self._ask(object.uri, headers)
-        except FileNotFoundError as error:
-            raise Changed("it is gone") from error
-        with reply:
+        with self._ask(object.uri, headers) as reply:
             found = _RANGE.fullmatch(reply.headers.get("Content-Range", ""))
             if found is None and stop - start < object.size:
                 raise Refused(
