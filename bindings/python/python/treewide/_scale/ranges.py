@@ -17,27 +17,21 @@ def range_of(text: str) -> tuple[int, int | None]:
     Raises `UsageError` for another text.
     """
     first, separator, last = text.partition("..")
+    try:
+        start = _bytes(first) if first else 0
+        stop = start + _bytes(last[1:]) if last.startswith("+") else _bytes(last) if last else None
+    except ValueError:
+        separator = ""
     if not separator:
         raise UsageError(f"{text!r}: {_FORM}")
-    start = _bytes(first, text) if first else 0
-    if last.startswith("+"):
-        stop: int | None = start + _bytes(last[1:], text)
-    else:
-        stop = _bytes(last, text) if last else None
     if stop is not None and start >= stop:
         raise UsageError(f"{text!r} has no bytes; {_FORM}")
     return start, stop
 
 
-def _bytes(text: str, whole: str) -> int:
+def _bytes(text: str) -> int:
     # Such as 1G+64K.
-    total = 0
-    for part in text.split("+"):
-        try:
-            total += _size_of(part)
-        except ValueError:
-            raise UsageError(f"{whole!r}: {_FORM}") from None
-    return total
+    return sum(map(_size_of, text.split("+")))
 
 
 def verify_ranges(
@@ -77,7 +71,6 @@ def verify_ranges(
         **object._asdict(),
         "verdict": verdict,
         "damage": [{"start": it.start, "stop": it.stop, "state": it.state} for it in damage],
-        "bytes_read": verified.bytes_read if verified is not None else 0,
-        "bytes_of_outboard": verified.bytes_of_outboard if verified is not None else 0,
+        **{name: getattr(verified, name, 0) for name in ("bytes_read", "bytes_of_outboard")},
         "detail": detail,
     }

@@ -5,11 +5,12 @@ group of the range. Then these groups are read and compared. So neither the stor
 """
 
 import threading
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from typing import NamedTuple
 
 from treewide._arguments import Bytes
 from treewide._scale.objects import Object
@@ -26,8 +27,7 @@ class NoOutboard(ValueError):
     """An outboard that cannot be the one of the object."""
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(NamedTuple):
     start: int
     stop: int
     value: bytes
@@ -108,13 +108,15 @@ class Verified:
         if start < 0:
             raise ValueError(f"a range begins at byte 0 or later, and not at {start}")
         first = start // self.group * self.group
-        windows = cut(first, stop, _WINDOW * self.group) if first < stop else []
+        windows = cut(first, stop, _WINDOW * self.group)
         with ThreadPoolExecutor(self._source.streams) as pool:
             for low, high in windows if self.object.size else [(0, 0)]:
                 retries = Retries()
                 groups, unknown = self._trusted(low, high, retries)
                 found = [Damage(*it, "unknown") for it in unknown]
-                jobs = list(_jobs(groups, self._source.piece))
+                # Neighbours that fall into the same piece are one request; a larger group is a job of its own.
+                of = groupby(groups, key=lambda it: (it.start // self._source.piece, bisect(unknown, (it.start, 0))))
+                jobs = [list(it) for _, it in of]
                 # A few pieces at a time, in order, so that memory does not grow with the range.
                 for at in range(0, len(jobs), self._source.streams):
                     some = jobs[at : at + self._source.streams]
@@ -158,12 +160,10 @@ class Verified:
         return bad, first, data
 
     def _read(self, start: int, stop: int, retries: Retries) -> bytearray:
-        data = bytearray()
-        for low, high in cut(start, stop, self._source.piece) if start < stop else []:
-            data += read(self._source, self.object, low, high, retries)
-            with self._lock:
-                self.bytes_read += high - low
-        return data
+        with self._lock:
+            self.bytes_read += stop - start
+        ends = cut(start, stop, self._source.piece)
+        return bytearray().join(read(self._source, self.object, *it, retries) for it in ends)
 
     def _is_right(self, group: _Group, data: memoryview) -> bool:
         if self.outboard is None:
@@ -176,18 +176,6 @@ class Verified:
             return False
         # Nothing of it waits to be compared.
         return not check.unchecked()
-
-
-def _jobs(groups: list[_Group], piece: int) -> Iterator[list[_Group]]:
-    """Neighbours that fall into the same piece are one request; a larger group is a job of its own."""
-    for _, same in groupby(groups, key=lambda it: it.start // piece):
-        run: list[_Group] = []
-        for group in same:
-            if run and run[-1].stop != group.start:
-                yield run
-                run = []
-            run.append(group)
-        yield run
 
 
 def _joined(found: Iterable[Damage]) -> Iterator[Damage]:

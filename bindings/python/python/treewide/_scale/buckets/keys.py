@@ -14,14 +14,8 @@ _LAST = 0x10FFFF
 
 def common(left: str, right: str | None) -> int:
     """Return how many characters two keys have in common at the start; `None` is after all keys."""
-    if right is None:
-        return 0
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+    pairs = enumerate(zip(left, right or "", strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right or "")))
 
 
 def successor(prefix: str) -> str | None:
