@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from threading import Lock
 
 import pytest
 from fake import Memory
@@ -32,6 +33,7 @@ class Bucket(Memory):
         self.times = {}
         self.lists = 0
         self.before = lambda number: None
+        self.lock = Lock()
 
     def names(self):
         return sorted(it.removeprefix(ROOT) for it in self.objects)
@@ -41,13 +43,15 @@ class Bucket(Memory):
 
     def pages(self, root, after, most=None):
         while True:
-            self.lists += 1
-            self.before(self.lists)
-            # Each request sees the objects of that moment.
-            keys = self.names()
-            start = bisect_right(keys, after)
-            chosen = keys[start : start + (most or self.page)]
-            yield [Found(it, *self.facts(it)) for it in chosen]
+            # Each request sees the objects of one moment.
+            with self.lock:
+                self.lists += 1
+                self.before(self.lists)
+                keys = self.names()
+                start = bisect_right(keys, after)
+                chosen = keys[start : start + (most or self.page)]
+                page = [Found(it, *self.facts(it)) for it in chosen]
+            yield page
             if start + len(chosen) >= len(keys):
                 return
             after = chosen[-1]
