@@ -129,23 +129,10 @@ def test_lists_may_lie_in_the_bucket_itself(command, store):
     store.client.put_object(Bucket="own", Key="new", Body=b"")
     assert "1 added" in command("update", "-l", "s3://own/.lists/bucket.b3").stdout
     assert command("verify", "-l", "s3://own/.lists/bucket.b3").stdout.startswith("31 objects: 31 same; 31 read")
-    # A list that was changed is not believed.
-    name = next(it["Key"] for it in store.client.list_objects_v2(Bucket="own")["Contents"] if "part-" in it["Key"])
-    store.client.put_object(Bucket="own", Key=name.replace(".objects.gz", ".b3"), Body=b"00" * 32 + b"  000\n")
-    for it in store.client.list_objects_v2(Bucket="own")["Contents"]:
-        if it["Key"].endswith(".b3") and "part-" in it["Key"]:
-            store.client.put_object(Bucket="own", Key=it["Key"], Body=b"00" * 32 + b"  000\n")
-    done = command("verify", "-l", "s3://own/.lists/bucket.b3")
-    assert done.returncode == 3 and "is not the list that the list of lists names" in done.stderr
 
 
-def test_pages_of_a_thousand(command, store):
+def test_pages_of_a_thousand(store):
     root = filled(store, "pages", {})
-    done = command("sum", "-r", root, "-o", "out", "--allow-empty")
-    assert done.returncode == 0 and "treewide: 0 objects; 0 read, 0 B\n" in done.stderr
-    # Only its index.
-    assert Path("out/bucket.b3").read_bytes().count(b"\n") == 1
-    assert command("verify", "-l", "out/bucket.b3").stdout == "0 objects; 0 read, 0 B\n"
     keys = [f"{it:04}" for it in range(1001)]
     for key in keys[1:]:
         backend().put_object("pages", key, b"")

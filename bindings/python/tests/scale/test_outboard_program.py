@@ -19,23 +19,11 @@ HASH = digest(DATA).hex()
 
 
 @pytest.fixture
-def store(s3, tmp_path, monkeypatch):
-    for name, value in (
-        ("AWS_ENDPOINT_URL", s3.url),
-        ("AWS_ACCESS_KEY_ID", "test"),
-        ("AWS_SECRET_ACCESS_KEY", "test"),
-        ("AWS_REGION", "us-east-1"),
-        ("XDG_CACHE_HOME", str(tmp_path / "cache")),
-    ):
-        monkeypatch.setenv(name, value)
+def command(capfd, tmp_path, monkeypatch):
+    """Run the command in this process: code, output, errors."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("obstore", reason="obstore is not installed")
-    return s3
-
-
-@pytest.fixture
-def command(capfd):
-    """Run the command in this process: code, output, errors."""
 
     def call(*args):
         capfd.readouterr()

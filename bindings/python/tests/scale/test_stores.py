@@ -257,26 +257,6 @@ def test_a_server_that_ignores_if_match_never_gives_a_mixture(s3s):
     assert outcome(source, source.head(uri)).digest == digest(DATA[::-1])
 
 
-def test_one_throttled_prefix_holds_up_no_other(s3):
-    with proxy_of(s3.url) as (proxy, url):
-        source = Small(**{**s3.options, "endpoint": url})
-        source.piece = 65536
-        objects = [source.head(s3.put(f"{prefix}/{it}", DATA)) for it in range(2) for prefix in ("hot", "cool")]
-        count = iter(range(10**6))
-        # For a while: all come through.
-        proxy.by_path = lambda path: "503" if "/hot/" in path and next(count) % 3 else None
-        outcomes = hash_objects(objects, source, workers=4)
-        assert all(it.digest == digest(DATA) for it in outcomes.values()), outcomes
-        # For ever: only these are unreadable, and the cause is said.
-        proxy.by_path = lambda path: "503" if "/hot/" in path else None
-        outcomes = hash_objects(objects, source, workers=4)
-        for object, found in outcomes.items():
-            if "/hot/" in object.uri:
-                assert found.verdict == "unreadable" and "503" in found.detail and object.uri in found.detail
-            else:
-                assert found.digest == digest(DATA)
-
-
 def test_the_meaning_of_etags_does_not_matter(s3):
     with proxy_of(s3.url) as (proxy, url):
         source = Small(**{**s3.options, "endpoint": url})
