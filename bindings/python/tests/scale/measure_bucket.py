@@ -65,9 +65,9 @@ def driver(objects: int) -> None:
             parts = [[f"{after}{it:03}", digest(f"{after}{it}".encode())] for it in groups]
             result = {
                 "status": "ok", "after": after, "until": until, "requests": 1, "unknown": 0, "doubt": None, "large": [],
-                "lists": [[last, [f"part-{it.hex()[:32]}", it, GROUP, GROUP * 100]] for last, it in parts],
+                "lists": [[last, [f"part-{it.hex()[:32]}", it, GROUP]] for last, it in parts],
                 "counts": {"same": len(groups) * (GROUP - changed), "changed": len(groups) * changed},
-                "differences": [["changed", f"{after}{it}", "", "0" * 40, "0" * 40] for it in [*groups] * changed],
+                "differences": [["changed", f"{after}{it}", "", "0" * 64, "0" * 64] for it in [*groups] * changed],
                 "read": {"attested": len(groups) * GROUP}, "bytes_read": 0, "unread": {}, "gone": [],
             }  # fmt: skip
             sealed = seal(result)
@@ -122,7 +122,7 @@ def whole(objects: int) -> None:
     cover = KeysCover(job := BucketJob(ROOT, output="kept"), lambda after, until, count: [])
     while tasks := cover.missing(1):
         for it in tasks:
-            result = hash_shard(job, it.after, it.until, source, stop=it.stop, exact=it.exact, seconds=20)
+            result = hash_shard(job, it, source, 20)
             cover.take(unseal(seal(result)))
     seconds = time.perf_counter() - began
     write_bucket(folder, list_of(cover))

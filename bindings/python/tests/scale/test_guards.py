@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -102,15 +101,6 @@ def test_a_verify_of_a_bucket_that_was_killed_lists_again(hashed):
     assert last(done)["evidence"]["read"] == 3
 
 
-def test_a_journal_that_is_old_does_not_count(hashed):
-    path = a_killed_verify()
-    month = time.time() - 29 * 24 * 3600
-    for it in path.glob("*.result"):
-        os.utime(it, (month, month))
-    done = hashed("verify", "-l", "out", "--json")
-    assert "29 days ago" in done.stderr and last(done)["evidence"] == {"read": 3}
-
-
 def test_a_run_that_came_to_its_end_is_over(hashed, tmp_path):
     flip("data/a")
     assert hashed("verify", "-l", "out").returncode == 1
@@ -149,7 +139,7 @@ def test_an_object_of_a_list_may_rot_or_be_suspect(command, store):
     Path("file").write_bytes(b"content")
     Path("list").write_text(f"{digest(b'other').hex()}  file\n")
     done = command("update", "-l", "list")
-    assert done.returncode == 1 and "does not say which version it had" in done.stdout
+    assert done.returncode == 1 and "does not say what it was" in done.stdout
     assert lists.read("list")["file"].digest == digest(b"other") and before
     assert command("update", "-l", "list", "--accept-rot", "file").returncode == 1
     assert lists.read("list")["file"].digest == digest(b"content")
@@ -182,7 +172,7 @@ def test_a_bucket_that_is_suddenly_empty_changes_no_list(hashed):
         assert done.returncode == 3 and Path("out/bucket.b3").read_bytes() == before, done.stderr
     Path("data/a").write_bytes(b"a" * 1000)
     done = hashed("update", "-l", "out")
-    assert done.returncode == 3 and "most of the 3 objects" in done.stderr
+    assert done.returncode == 3 and "2 of 3 objects are gone" in done.stderr
     assert Path("out/bucket.b3").read_bytes() == before
     assert hashed("update", "-l", "out", "--max-removed", "2").returncode == 0
     assert hashed("verify", "-l", "out").returncode == 0
@@ -461,17 +451,3 @@ def test_an_inventory_that_says_no_version_is_refused_once(command, store):
     assert done.returncode == 2 and "neither the column e_tag nor version_id" in done.stderr, done.stderr
     assert not Path("out").exists()
     assert command(*args, "--unpinned").returncode == 0
-
-
-def test_the_contents_of_a_bucket_have_one_digest(command):
-    Path("data").mkdir()
-    for at in range(60):
-        Path("data", f"{at:03}").write_bytes(b"%d" % at)
-    text = "".join(f"{digest(b'%d' % at).hex()}  {at:03}\n" for at in range(60)).encode()
-    # The digest of the digests of all lists. There is one.
-    contents = digest(f"{digest(text).hex()}\n".encode()).hex()
-    for workers in (1, 3):
-        done = command("sum", "-r", "data", "-o", f"out{workers}", "--workers", workers, "--json")
-        assert last(done)["contents"] == contents
-        assert contents == digest(Path(f"out{workers}/bucket.b3").read_bytes()[:64] + b"\n").hex()
-    assert Path("out1/bucket.b3").read_bytes() == Path("out3/bucket.b3").read_bytes()

@@ -4,7 +4,7 @@ import io
 
 import pytest
 from treewide._scale import lists
-from treewide._scale.objects import Object
+from treewide._scale.found import Fact, Found
 from treewide._scale.progress import Progress, bytes_text
 
 K = 1024
@@ -57,15 +57,15 @@ def test_units():
 def test_lists_keep_every_name(tmp_path):
     path = tmp_path / "list.b3"
     names = ["a", "a  b", "line\nbreak", "back\\slash", "\\n", "cr\r", "é", "\udcff", " "]
-    entries = [lists.Entry(it, bytes([index]) * 32, Object(it, 5, '"1"')) for index, it in enumerate(names)]
+    entries = [Fact(Found(it, 5, '"1"', None, None), bytes([index]) * 32) for index, it in enumerate(names)]
     lists.write(path, entries)
     assert list(lists.read(path).values()) == entries
     # What was hashed of another content does not count.
     text = path.read_bytes().replace(b"00" * 32, b"ff" * 32)
     path.write_bytes(text)
-    assert lists.read(path)["a"].object is None and lists.read(path)["a  b"].object is not None
+    assert not lists.read(path)["a"].is_known and lists.read(path)["a  b"].is_known
     (tmp_path / "list.b3.objects").write_bytes(b"junk\n{}\n[]\n\xff\n")
-    assert all(it.object is None for it in lists.read(path).values())
+    assert all(not it.is_known for it in lists.read(path).values())
     (tmp_path / "list.b3.objects").unlink()
     assert len(lists.read(path)) == len(names)
     assert sorted(it.name for it in tmp_path.iterdir()) == ["list.b3"]

@@ -60,7 +60,7 @@ def hashed(piece, stop):
     for low, high in subtrees(piece.start, stop, object.size):
         parts.push(low, high, low.to_bytes(16, "little") + high.to_bytes(16, "little"))
     found = {"object": [object.uri, object.size, object.etag, object.version], "status": "ok", "detail": ""}
-    return {**found, "requests": 1, "range": [piece.start, stop], "parts": parts.to_bytes()}
+    return {**found, "requests": 1, "parts": parts.to_bytes()}
 
 
 def share_of_object(size, workers, seed, **options):
@@ -120,7 +120,7 @@ def share_of_bucket(objects, workers, seed, names="even", **options):
         while at < until and (at == first or seconds <= limit):
             end = min((at // GROUP + 1) * GROUP, stop)
             seconds += (end - at) / OBJECTS / speed
-            lists.append([key_of(end), [f"part-{end:032x}", DIGEST, end - at, 0]])
+            lists.append([key_of(end), [f"part-{end:032x}", DIGEST, end - at]])
             at = end
         result = {
             "status": "ok", "after": key_of(first), "until": key_of(at) if at < objects else None, "lists": lists,

@@ -50,7 +50,6 @@ class BytesCover:
     def __init__(
         self,
         objects: Iterable[Object],
-        *,
         outboards: Outboards | None = None,
         doubts: Callable[[Read], bool] = lambda read: False,
     ) -> None:

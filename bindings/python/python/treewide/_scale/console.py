@@ -1,10 +1,11 @@
 """Prints results on standard output, and everything else on standard error."""
 
 import sys
+from argparse import ArgumentTypeError
 
 
-class UsageError(ValueError):
-    """The command is invalid."""
+class UsageError(ValueError, ArgumentTypeError):
+    """The command is invalid. As the type of an option, what raises it is said as it is."""
 
 
 def print_line(line: str) -> None:

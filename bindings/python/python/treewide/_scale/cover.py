@@ -36,9 +36,7 @@ class Cover:
         Raises `ValueError` for a job that makes no sense, or a list that is damaged; `OSError`.
         """
         self.job, self._told = job, told
-        found = None if job.command == "sum" or job.list is None else bucket_of(job)
-        is_bucket = job.recursive or found is not None
-        self._covering = BucketCovering(job, told, found) if is_bucket else ObjectCovering(job, told)
+        self._covering = covering_of(job, told)
         #: What runs have in common that do the same: a run continues only such a one.
         self.key = self._covering.key
         self._began, self._round = time.monotonic(), 0
@@ -88,6 +86,13 @@ class Cover:
     def progress(self) -> tuple[int, int | None, str]:
         """Return what is done, what is left if that is known, and what to say of it."""
         return self._covering.progress()
+
+
+def covering_of(job: Job, told: Callable[[Row], object]) -> BucketCovering | ObjectCovering:
+    """Return what knows the objects of a job."""
+    found = None if job.command == "sum" or job.list is None else bucket_of(job)
+    is_bucket = job.recursive or found is not None
+    return BucketCovering(job, told, found) if is_bucket else ObjectCovering(job, told)
 
 
 def _results(map: Map, tasks: list[bytes], errors: list[Exception]) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from secrets import token_hex
 from typing import Any, Literal
 
 from treewide._scale.console import UsageError
+from treewide._scale.progress import objects_text
 from treewide._scale.sources import Store, path_of, scheme_of, source_of
 from treewide._treewide import __version__, hexdigest
 
@@ -45,14 +46,19 @@ class Job:
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for an invalid limit."""
-        self.may_lose(0, 0)
+        self.loss(1, 0, 0)
 
-    def may_lose(self, gone: int, recorded: int) -> bool:
-        """Whether a list may be written from which that many of the recorded objects are missing: `10%`, or `1000`."""
+    def loss(self, left: int, gone: int, recorded: int | None) -> str | None:
+        """Return why a list of `left` objects does not replace one, if there is one, whose objects are `gone` now."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", self.max_removed, re.ASCII)
         if found is None or float(found[1] or 0) > 100:
             raise UsageError(f"--max-removed {self.max_removed}: is neither a percentage (10%) nor a number of objects")
-        return gone <= (recorded * float(found[1]) / 100 if found[1] else int(found[2]))
+        if not left:
+            may = self.allow_empty or recorded == 0
+            return None if may else "nothing is there or could be hashed; --allow-empty writes it"
+        if gone <= ((recorded or 0) * float(found[1]) / 100 if found[1] else int(found[2])):
+            return None
+        return f"{gone:,} of {objects_text(recorded or 0)} are gone: is this the right store? --max-removed allows more"
 
     def key(self, lists: bytes, urls: Iterable[str] = ()) -> str:
         """Return the name of a folder, common to jobs that do the same with these objects and lists of this digest."""

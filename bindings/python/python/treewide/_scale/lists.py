@@ -7,9 +7,9 @@ only what changed.
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from treewide._scale.found import Fact, Found, unknown
 from treewide._scale.objects import Object
 from treewide._treewide import _list_entries, _replace_file, digest
 
@@ -18,27 +18,13 @@ class ListError(ValueError):
     """A list that cannot be used."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """An object and its digest."""
-
-    uri: str
-    digest: bytes
-    #: What it was when it was hashed, if that is known.
-    object: Object | None = None
-    #: Whether the same identity means the same content. Not, if the object was written right before it was hashed.
-    is_settled: bool = True
-    #: Where its outboard was written, if one was.
-    outboard: str | None = None
-
-
 def line_of(uri: str, digest: bytes) -> str:
     """Return a line as `b3sum` writes it, without the end of the line."""
     escaped = uri.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     return f"{'' if escaped == uri else chr(92)}{digest.hex()}  {escaped}"
 
 
-class Entries(dict[str, Entry]):
+class Entries(dict[str, Fact]):
     """The entries of a list by URL, in their order."""
 
     #: The digest of the list.
@@ -57,13 +43,13 @@ def read(path: str | os.PathLike[str]) -> Entries:
         data = file.read()
         entries.digest = digest(data)
         try:
-            found = _list_entries(data)
+            lines = _list_entries(data)
         except ValueError as error:
             raise ListError(f"{path}: {error}") from None
-    for number, (uri, value) in enumerate(found, 1):
+    for number, (uri, value) in enumerate(lines, 1):
         if uri in entries:
             raise ListError(f"{path}: line {number} names {uri} a second time")
-        entries[uri] = Entry(uri, value)
+        entries[uri] = unknown(uri, value)
     try:
         index = index_path(path).read_bytes()
     except FileNotFoundError:
@@ -76,31 +62,30 @@ def read(path: str | os.PathLike[str]) -> Entries:
             if not line.endswith("\n"):
                 raise ValueError
             fields = json.loads(line)
-            object = Object(fields["uri"], int(fields["size"]), fields["etag"], fields["version"])
+            found = Found(fields["uri"], int(fields["size"]), fields["etag"], fields["version"], None)
             settled, of, place = fields.get("settled", True), fields["digest"], fields.get("outboard")
         except (ValueError, KeyError, TypeError):
             entries.damage = f"{index_path(path)}: line {number} is damaged"
             continue
-        entry = entries.get(object.uri)
+        entry = entries.get(found.key)
         # It counts only for the digest that was found of it.
         if entry is not None and of == entry.digest.hex():
-            entries[object.uri] = Entry(entry.uri, entry.digest, object, settled, place)
+            entries[found.key] = Fact(found, entry.digest, settled, place)
     return entries
 
 
-def write(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
+def write(path: str | os.PathLike[str], entries: Iterable[Fact]) -> None:
     """Write a list and its index: each appears when it is complete. Raises `OSError` that names it."""
     entries = list(entries)
-    objects = [it for it in entries if it.object is not None]
+    objects = [it for it in entries if it.is_known]
     # The index first: with the old list, none of its lines counts that has another digest.
     _replace_file(index_path(path), "".join(_json_of(it) + "\n" for it in objects).encode("ascii"))
-    text = "".join(line_of(it.uri, it.digest) + "\n" for it in entries)
+    text = "".join(line_of(it.key, it.digest) + "\n" for it in entries)
     _replace_file(Path(path), text.encode("utf-8", "surrogateescape"))
 
 
-def _json_of(entry: Entry) -> str:
-    object = entry.object
-    assert object is not None
+def _json_of(entry: Fact) -> str:
+    object = Object(*entry.found[:4])
     place = {"outboard": entry.outboard} if entry.outboard is not None else {}
     settled = {} if entry.is_settled else {"settled": False}
     return json.dumps({**object._asdict(), "digest": entry.digest.hex(), **settled, **place})

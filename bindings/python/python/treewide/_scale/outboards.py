@@ -4,6 +4,7 @@ An outboard is the tree above groups (`docs/outboards.md`). With it and a digest
 range without the rest. It is made when an object is hashed; threads write it.
 """
 
+import contextlib
 import re
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -33,10 +34,11 @@ def group_of(size: int) -> int:
 
 def checked_group(size: int | str) -> int:
     """Return the bytes of a group. Raises `UsageError` if there are none of this size."""
-    group = _size_of(size)
-    if group & (group - 1) or not 1024 <= group <= _LARGEST_GROUP:
-        raise UsageError(f"the size of a group is a power of two from 1K to 64M, and not {size}")
-    return group
+    with contextlib.suppress(ValueError):
+        group = _size_of(size)
+        if not group & (group - 1) and 1024 <= group <= _LARGEST_GROUP:
+            return group
+    raise UsageError(f"the size of a group is a power of two from 1K to 64M, and not {size}")
 
 
 def is_outboard(uri: str) -> bool:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from treewide._scale.verdicts import UNSURE
+
 Row = dict[str, Any]
 """A line that a run reports: an object, as `--json` prints it; or a `note`."""
 
@@ -11,14 +13,12 @@ Row = dict[str, Any]
 class Outcome:
     """How a run ended, as the last line of `--json` says it."""
 
-    #: The exit status of the command.
-    exit: int
     #: Objects by verdict, and by the evidence that they are as recorded.
     counts: dict[str, int]
     evidence: dict[str, int]
-    objects_read: int
     bytes_read: int
-    #: Why the exit status is 3, apart from verdicts.
+    #: Verdicts with which the exit status is 1; and why it is 3, apart from verdicts.
+    wrong: frozenset[str]
     causes: list[str]
     #: The digests of the objects that were named.
     digests: dict[str, bytes] = field(default_factory=dict)
@@ -28,7 +28,21 @@ class Outcome:
     contents: bytes | None = None
     #: What else the last line says.
     more: Row = field(default_factory=dict)
-    #: On one line, why the exit status is not 0.
-    why: str = ""
     #: Whether nothing is left to continue.
     is_over: bool = True
+
+    @property
+    def exit(self) -> int:
+        """The exit status of the command."""
+        return 3 if self.causes or self.counts.keys() & UNSURE else int(bool(self.counts.keys() & self.wrong))
+
+    @property
+    def why(self) -> str:
+        """On one line, why the exit status is not 0."""
+        found = [f"{count:,} {word}" for word, count in self.counts.items() if word in UNSURE | self.wrong]
+        return "; ".join([*filter(None, [", ".join(found)]), *self.causes])
+
+    @property
+    def objects_read(self) -> int:
+        """How many objects this run read."""
+        return self.evidence.get("read", 0)

@@ -5,17 +5,16 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from treewide._scale.buckets.bucket_command import bucket_of
 from treewide._scale.console import UsageError, print_line, say
-from treewide._scale.cover import LONGEST, Cover, hash_all
+from treewide._scale.cover import LONGEST, Cover, covering_of, hash_all
 from treewide._scale.engines import ENGINES
 from treewide._scale.job import Job
 from treewide._scale.lists import ListError, line_of
-from treewide._scale.object_command import ObjectCovering, check_ranges
+from treewide._scale.object_command import ObjectCovering
 from treewide._scale.outboards import checked_group
 from treewide._scale.outcome import Outcome, Row
 from treewide._scale.progress import Progress, bytes_text, objects_text
@@ -79,26 +78,9 @@ def job_of(options: argparse.Namespace) -> Job:
     """Return what the options ask for. Raises `UsageError` where they do not fit together."""
     given = {it.name: getattr(options, it.name) for it in fields(Job) if hasattr(options, it.name)}
     lists = {name: tuple(it) for name, it in given.items() if isinstance(it, list)}
-    job = Job(**{**given, **lists, "option": dict(map(_option, options.option))})
-    found = None if job.command == "sum" or job.list is None else bucket_of(job)
-    if job.command == "sum" and job.recursive:
-        if len(job.urls) != 1 or job.output is None:
-            raise UsageError("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
-        if not job.urls[0] or not job.output:
-            raise UsageError("the URL or the output folder is empty: is a variable of the shell not set?")
-    elif found is None:
-        if job.inventory or job.quick:
-            raise UsageError("--inventory and --quick are for a whole bucket: add -r, or name its list with --list")
-        check_ranges(list(job.urls), _of(options, "range") or [], _of(options, "outboard"))
-        return job
-    elif job.urls:
-        raise UsageError(f"{job.list} covers a whole bucket and is compared completely; remove the URLs")
-    for name in ("outboards", "group", "range", "outboard"):
-        # Refused, instead of being left out without a word.
-        if _of(options, name) not in (None, []):
-            text = "is for objects that are named one by one: the run of a whole bucket makes no outboards"
-            raise UsageError(f"--{name} {text}")
-    return job
+    if _of(options, "outboard") is not None and not options.range:
+        raise UsageError("--outboard is for --range: without it everything is read, and no outboard is needed")
+    return Job(**{**given, **lists, "option": dict(map(_option, options.option))})
 
 
 class _Screen:
@@ -163,7 +145,10 @@ def _hash(options: argparse.Namespace) -> int:
     job = job_of(options)
     screen = _Screen(options, job)
     if _of(options, "range"):
-        return screen.end(ObjectCovering(job, screen.told).ranges(options.range, options.outboard))
+        covering = covering_of(job, screen.told)
+        if not isinstance(covering, ObjectCovering):
+            raise UsageError("--range is for objects that are named one by one")
+        return screen.end(covering.ranges(options.range, options.outboard))
     cover = Cover(job, screen.told)
     work = Work(options.work or usual_place(cover.key), cover.key)
     if options.no_resume:
@@ -278,7 +263,7 @@ def _parser() -> argparse.ArgumentParser:
                 "--range",
                 action="append",
                 default=[],
-                type=_typed(range_of),
+                type=range_of,
                 metavar="A..B",
                 help="only these bytes, by the outboard",
             )
@@ -290,10 +275,10 @@ def _parser() -> argparse.ArgumentParser:
             text = "write outboards, for `verify --range`: next to the objects, or into FOLDER by digest"
             add("--outboards", nargs="?", const="", metavar="FOLDER", help=f"{text}; write it after the URLs")
             text = "size of a group of outboards, such as 64K or 1M (default: 1M, and 16M for objects of 1T or more)"
-            add("--group", type=_typed(checked_group), metavar="SIZE", help=text)
+            add("--group", type=checked_group, metavar="SIZE", help=text)
         add("--inventory", metavar="URL", help="list a bucket by this inventory: .parquet, or manifest.json")
         add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: local)")
-        add("--workers", type=_typed(_positive), metavar="N", help="the most workers (default: what the engine has)")
+        add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
         add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
         add(
             "--work",
@@ -320,7 +305,7 @@ def _parser() -> argparse.ArgumentParser:
     plan = commands.add_parser("plan", help=text)
     plan.add_argument("rest", nargs="+", metavar="-- COMMAND", help="sum, verify or update, with its options")
     share = commands.add_parser("run", help="do every N-th of these tasks")
-    share.add_argument("share", type=_typed(_share), metavar="K/N", help="from task K on, which is 0 to N-1")
+    share.add_argument("share", type=_share, metavar="K/N", help="from task K on, which is 0 to N-1")
     merge = commands.add_parser("merge", help="write and say what the command itself would, once all is done")
     for command in (plan, share, merge):
         command.add_argument("--work", required=True, metavar="FOLDER", help="where tasks and results are kept")
@@ -335,28 +320,16 @@ def _add_display(command: argparse.ArgumentParser) -> None:
     add("--progress", action=argparse.BooleanOptionalAction, help="say how far it is (default: on a terminal)")
 
 
-def _typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return the type of an option. What it raises is said as it is."""
-
-    def typed(text: str) -> Any:
-        try:
-            return read(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return typed
-
-
 def _share(text: str) -> tuple[int, int]:
     first, _, step = text.partition("/")
     if not (first.isdecimal() and step.isdecimal() and int(first) < int(step)):
-        raise ValueError(f"K/N with K from 0 to N-1 is wanted, and not {text}")
+        raise UsageError(f"K/N with K from 0 to N-1 is wanted, and not {text}")
     return int(first), int(step)
 
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"a number from 1 on is wanted, and not {text}")
+        raise UsageError(f"a number from 1 on is wanted, and not {text}")
     return int(text)
 
 

@@ -3,9 +3,8 @@
 import os
 import time
 from dataclasses import asdict
-from typing import Any
 
-from treewide._scale.buckets.shards import BucketJob, hash_shard
+from treewide._scale.buckets.shards import BucketJob, KeysTask, hash_shard
 from treewide._scale.job import source_for
 from treewide._scale.objects import Object
 from treewide._scale.outcome import Row
@@ -32,8 +31,7 @@ def run(task: bytes, work: str | None = None) -> bytes:
     result |= {name: it[name] for name in ("job", "run", "round")}
     if it["kind"] == "keys":
         job = BucketJob.of(it["bucket"])
-        source = source_for(job.root, it["option"])
-        result |= hash_shard(job, **it["keys"], source=source, seconds=it["seconds"])
+        result |= hash_shard(job, KeysTask(*it["keys"]), source_for(job.root, it["option"]), it["seconds"])
     else:
         pieces = [Piece(Object(*object), *ends) for object, *ends in it["pieces"]]
         source = source_for(pieces[0].object.uri, it["option"])
@@ -44,7 +42,7 @@ def run(task: bytes, work: str | None = None) -> bytes:
     return sealed
 
 
-def keys_task(job: BucketJob, **keys: Any) -> Row:
+def keys_task(job: BucketJob, keys: KeysTask) -> Row:
     """Return the task of a key range."""
     return {"kind": "keys", "bucket": asdict(job), "keys": keys}
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from treewide._scale.lists import Entry
+from treewide._scale.found import Fact, Found, is_unchanged
 from treewide._scale.objects import Evidence, Read, evidence_of, is_suspect
 
 #: It is not known whether the object is as recorded.
@@ -23,31 +23,29 @@ class Judged:
     evidence: Evidence | None = None
 
 
-def judge(outcome: Read, entry: Entry | None, *, was_read: bool) -> Judged:
+def judge(read: Read, old: Fact | None, *, was_read: bool) -> Judged:
     """Return the verdict on an object that is there. `was_read` says that this run read all of its bytes."""
-    object = outcome.object
-    if outcome.digest is None:
-        return Judged(outcome.verdict, outcome.detail)
+    if read.digest is None:
+        return Judged(read.verdict, read.detail)
+    object = read.object
     evidence: Evidence = "read" if was_read else evidence_of(object.etag, object.version)
-    if entry is None:
-        return Judged("added", "", evidence)
-    if outcome.digest == entry.digest:
-        return Judged("same", "", evidence)
-    was, detail = entry.object, f"expected {entry.digest.hex()}, found {outcome.digest.hex()}"
-    if was is None:
-        return Judged("suspect", f"{detail}; the list does not say which version it had", evidence)
-    is_same = was == object and object.is_pinned
-    return Judged(*differing(detail, was.etag, object.etag, is_same, entry.is_settled), evidence)
+    verdict = compare(old, Fact(Found(*object, None), read.digest)) if old is not None else ("added", "")
+    return Judged(*verdict, evidence)
 
 
-def differing(detail: str, was: str | None, now: str | None, is_same: bool, is_settled: bool) -> tuple[str, str]:
-    """Return the verdict on other bytes of an object, whose ETag was one and is another, and the detail.
-
-    `is_same` says that the store calls it the same version; `is_settled`, that a change would have another one.
-    """
+def compare(old: Fact, new: Fact) -> tuple[str, str]:
+    """Return the verdict on an object that two lists have, and a detail."""
+    was, now = old.found, new.found
+    is_same = is_unchanged(old._replace(is_settled=True), now)
+    if old.digest == new.digest:
+        return ("same" if is_same or not old.is_known else "touched"), ""
+    detail = f"expected {old.digest.hex()}, found {new.digest.hex()}"
+    if not old.is_known:
+        return "suspect", f"{detail}; the list does not say what it was, or that is damaged"
     if is_same:
-        return "rot" if is_settled else "suspect", detail
-    if is_suspect(was, now):
+        # The store calls it the same version. If a change may have the same time, that says nothing.
+        return "rot" if old.is_settled or evidence_of(was.etag, was.version) == "attested" else "suspect", detail
+    if is_suspect(was.etag, now.etag):
         return "suspect", f"{detail}; its size and time are as recorded"
     return "changed", detail
 
@@ -57,13 +55,6 @@ def summary(objects: str, counts: dict[str, int], evidence: dict[str, int], size
     verdicts = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     known = ", ".join(f"{count:,} {word}" for word, count in evidence.items()) or "0 read"
     return f"{objects}{': ' if verdicts else ''}{verdicts}; {known}, {size}"
-
-
-def ending(counts: dict[str, int], wrong: frozenset[str], causes: list[str]) -> tuple[int, str]:
-    """Return the exit status of a run, and why it is not 0, on one line: verdicts `wrong` or unsure, and causes."""
-    found = ", ".join(f"{count:,} {word}" for word, count in counts.items() if word in UNSURE | wrong)
-    why = "; ".join([*filter(None, [found]), *causes])
-    return 3 if causes or counts.keys() & UNSURE else int(bool(counts.keys() & wrong)), why
 
 
 def tally(counts: dict[str, int], more: dict[str, int]) -> None:

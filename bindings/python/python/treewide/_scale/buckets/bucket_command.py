@@ -2,19 +2,19 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from treewide._scale.buckets.bucket_list import LIST, Bucket, read_bucket, write_bucket
 from treewide._scale.buckets.inventory import Inventory, listing_of
 from treewide._scale.buckets.keys_cover import KeysCover
-from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_list_file, read_list, write_list
+from treewide._scale.buckets.list_files import ListFile, is_intact, is_list_file, read_list, write_list
 from treewide._scale.buckets.listing import cuts, listed
-from treewide._scale.buckets.shards import BucketJob, Difference, Handed, judge, removed
+from treewide._scale.buckets.shards import BucketJob, Difference, Handed, difference, judge, removed
 from treewide._scale.buckets.sinks import Folder, join
 from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.console import UsageError
+from treewide._scale.found import Fact
 from treewide._scale.job import Job, here, source_for
 from treewide._scale.lists import ListError
 from treewide._scale.objects import UNPINNED, Object, Read, evidence_of
@@ -23,7 +23,7 @@ from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.reading import Retries
 from treewide._scale.run import keys_task, pieces_task
 from treewide._scale.sources import path_of, scheme_of, url_of
-from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, ending, tally
+from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, tally
 
 #: A file that says what the others are. It is written first.
 _NOTE = "README.txt"
@@ -67,6 +67,15 @@ class BucketCovering:
     def __init__(self, job: Job, told: Callable[[Row], object], found: tuple[Bucket, str, str] | None) -> None:
         """Begin a new list, or compare with one that was `found`. Looks at the store and at the output."""
         self.job, self._told = job, told
+        if found is not None and job.urls:
+            raise UsageError(f"{job.list} covers a whole bucket and is compared completely; remove the URLs")
+        if found is None and (len(job.urls) != 1 or job.output is None):
+            raise UsageError("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
+        if found is None and not (job.urls[0] and job.output):
+            raise UsageError("the URL or the output folder is empty: is a variable of the shell not set?")
+        if job.outboards is not None or job.group is not None:
+            # Refused, instead of being left out without a word.
+            raise UsageError("--outboards is for objects that are named one by one: a whole bucket gets none")
         known, lists, self.name = found or (None, None, LIST)
         root = known.root if known is not None else job.urls[0]
         if scheme_of(root) == "file":
@@ -82,7 +91,11 @@ class BucketCovering:
         #: Why the run ends with 3, apart from verdicts.
         self.causes: list[str] = []
         self._listing = listing_of(self.source, job.inventory)
-        self._check_inventory()
+        if isinstance(self._listing, Inventory) and not self._listing.has_identity and not job.unpinned:
+            raise UsageError(
+                f"{job.inventory}: has neither the column e_tag nor version_id, so that a change would not be noticed: "
+                "make one with e_tag, or pass --unpinned if no program writes to the bucket"
+            )
         # What is missing is said at once, and not by each worker.
         is_nothing = not next(listed(self._listing, root, "", None, Retries(), most=1), [])
         self.is_empty = is_nothing and job.command == "sum" and not job.allow_empty
@@ -97,8 +110,7 @@ class BucketCovering:
         self.shard = BucketJob(
             root=root,
             output=output,
-            lists=(lists or output) if known is not None else None,
-            index=known.own_index if known is not None else None,
+            old=(lists or output or "", *known.own_index) if known is not None else None,
             compares=job.command != "sum",
             inventory=job.inventory,
             reads_all=job.command != "update" and not job.quick,
@@ -108,7 +120,7 @@ class BucketCovering:
             limit=known.limit if known is not None and job.command != "sum" else _LIMIT,
         )
         self.key = job.key(known.digest if known is not None else b"", [root])
-        self.here = here(root, output, self.shard.lists, job.inventory)
+        self.here = here(root, output, lists, job.inventory)
         gone = partial(removed, self.shard, self.source)
         places = [it.until for it in known.ranges if it.until is not None] if known is not None else []
         self.keys = KeysCover(self.shard, self._cuts, places=places, told=self._tell, removed=gone)
@@ -119,15 +131,7 @@ class BucketCovering:
         #: Facts of the large objects, when all is known.
         self.large: list[Fact] = []
 
-    # ---- Before anything is read ------ --------------------------------------------------
-
-    def _check_inventory(self) -> None:
-        listing = self._listing
-        if isinstance(listing, Inventory) and not listing.has_identity and not self.job.unpinned:
-            raise UsageError(
-                f"{self.job.inventory}: has neither the column e_tag nor version_id, so that a change would not be "
-                "noticed: make one with e_tag, or pass --unpinned if no program writes to the bucket"
-            )
+    # ---- Before anything is read -----------------------------------------------------------------
 
     def _checked_output(self, folder: Folder, output: str, root: str) -> Bucket | None:
         """Return the list that is in the output folder, all of whose files must be ours."""
@@ -173,7 +177,7 @@ class BucketCovering:
             return []
         while self.bytes is None:
             if tasks := self.keys.missing(workers):
-                return [keys_task(self.shard, **asdict(it)) for it in tasks]
+                return [keys_task(self.shard, it) for it in tasks]
             self._begin_large()
         return [pieces_task(it, self.bytes.is_second) for it in self.bytes.missing(workers)]
 
@@ -202,7 +206,7 @@ class BucketCovering:
     def _begin_large(self) -> None:
         for it in self.keys.large:
             if it.kept and it.old is not None:
-                self.large.append(it.old._replace(found=it.found))
+                self.large.append(it.old)
             else:
                 self._wanted[it.found.object(self.shard.root)] = it
         # Nothing is written without all keys, so there is nothing to wait for; the next run has the rest.
@@ -223,7 +227,6 @@ class BucketCovering:
         handed = self._wanted[read.object]
         verdict, detail, fact = self._judged(read)
         if read.digest is not None:
-            self.keys.objects_read += is_read
             by = "read" if is_read else evidence_of(read.object.etag, read.object.version)
             tally(self.keys.evidence, {by: 1})
         if fact is not None:
@@ -232,8 +235,7 @@ class BucketCovering:
             self.keys.doubt, verdict = self.keys.doubt or handed.found.key, "hashed"
         tally(self.keys.counts, {verdict: 1})
         if verdict not in ("same", "hashed"):
-            expected = handed.old.digest if handed.old else None
-            self._tell(Difference(verdict, handed.found.key, detail, expected, read.digest))
+            self._tell(difference(verdict, handed.found.key, detail, handed.old, read.digest))
 
     # ---- The end ---------------------------------------------------------------------------------
 
@@ -254,56 +256,37 @@ class BucketCovering:
         counts = {it: keys.counts[it] for it in _VERDICTS if keys.counts.get(it)}
         for it in keys.failures:
             self._told({"note": it})
-        if keys.failures:
+        is_over = not keys.failures
+        if not is_over:
             what = "the list was not written" if self.shard.output is not None else "not everything was compared"
             self.causes.append(f"{what}: the same command continues")
-        code, why = ending(counts, self.wrong, self.causes)
         more: Row = {"requests": keys.requests, "quick": not self.shard.reads_all, "resumed": keys.resumed}
-        more |= {it: _hex(found.get(it)) for it in ("list", "contents")}
-        return Outcome(
-            code,
-            counts,
-            keys.evidence,
-            keys.objects_read,
-            keys.bytes_read,
-            self.causes,
-            **found,
-            more=more,
-            why=why,
-            is_over=not keys.failures,
-        )
+        more |= {it: found[it].hex() if it in found else None for it in ("list", "contents")}
+        size = keys.bytes_read
+        return Outcome(counts, keys.evidence, size, self.wrong, self.causes, **found, more=more, is_over=is_over)
 
     def _write(self, began: float) -> dict[str, Any]:
         """Write the lists, unless they would be worse. Returns what to say of them."""
         job, keys = self.shard, self.keys
         if job.output is None or keys.failures:
             return {}
-        objects = sum(keys.counts.values())
-        hashed = objects - sum(keys.counts.get(it, 0) for it in ("removed", *UNSURE))
-        if self.causes:
-            self.causes.append("the list stays as it was; --accept-damage writes it")
-            return {}
-        was_empty = self.known is not None and not self.known_objects
-        if not hashed and not was_empty and not self.job.allow_empty:
-            self.causes.append("nothing is there or could be hashed, so the list was not written")
-            return {}
+        hashed = sum(keys.counts.values()) - sum(keys.counts.get(it, 0) for it in ("removed", *UNSURE))
         gone = keys.counts.get("removed", 0) if job.compares else self.known_objects - hashed
-        if not self.job.may_lose(gone, self.known_objects) and not self.job.allow_empty:
-            self.causes.append(
-                f"most of the {objects_text(self.known_objects)} of the old list are gone, so it stays as it was: is "
-                "this the right store? --max-removed allows more"
-            )
-            return {}
-        if keys.doubt is not None:
-            why = f"the list has another digest of {job.root}{keys.doubt}, which may have rotted, so it stays as it was"
-            self.causes.append(f"{why}: `update` keeps the old digest, and accepts the new one")
+        why = self.job.loss(hashed, gone, self.known_objects if self.known is not None else None)
+        if self.causes:
+            why = "--accept-damage writes it"
+        if why is None and keys.doubt is not None:
+            why = f"it has another digest of {job.root}{keys.doubt}, which may have rotted: `update` keeps the old "
+            why += "digest, and accepts the new one"
+        if why is not None:
+            self.causes.append(f"the list was not written: {why}")
             return {}
         folder = Folder(job.output, self.source)
         facts = sorted(self.large, key=lambda it: it.key)
         large = write_list(folder, facts, began, "large", self._known_large(folder))
         made = Bucket(job.root, keys.all_ranges(), large, b"", job.skip, job.limit)
-        made = write_bucket(folder, made, self.name)
-        return {"place": join(job.output, self.name), "list": made.digest, "contents": made.contents}
+        top = write_bucket(folder, made, self.name)
+        return {"place": join(job.output, self.name), "list": top, "contents": made.contents}
 
     def _known_large(self, folder: Folder) -> set[str]:
         """Return the name of the old list of large objects, if all of it is still there."""
@@ -312,9 +295,8 @@ class BucketCovering:
 
     def _tell(self, it: Difference) -> None:
         evidence = "attested" if it.verdict == "removed" else "read" if it.digest is not None else None
-        digests = {"expected": _hex(it.expected), "digest": _hex(it.digest)}
-        row = {"uri": self.shard.root + it.key, "verdict": it.verdict, "evidence": evidence}
-        self._told({**row, **digests, "detail": it.detail})
+        fields = it._asdict()
+        self._told({"uri": self.shard.root + fields.pop("key"), "evidence": evidence, **fields})
 
     def _look_for_causes(self) -> None:
         keys = self.keys
@@ -339,7 +321,3 @@ def _place(url: str) -> str:
     if scheme_of(url) == "file":
         return os.path.join(os.path.realpath(path_of(url)), "")
     return f"{'s3' if scheme == 's3a' else scheme}://{rest.rstrip('/')}/"
-
-
-def _hex(digest: bytes | None) -> str | None:
-    return digest.hex() if digest is not None else None

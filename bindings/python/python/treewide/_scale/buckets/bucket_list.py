@@ -20,12 +20,9 @@ from treewide._treewide import digest
 
 #: The name of the list of lists.
 LIST = "bucket.b3"
-_FIRST = {"treewide": "list of lists", "version": 2}
+_FIRST = {"treewide": "list of lists", "version": 3}
 _NAME = re.compile(r"(part|large)-[0-9a-f]{32}")
 _INDEX = re.compile(r"index-[0-9a-f]{32}\.objects")
-
-
-bytes_ = bytes
 
 
 class Range(NamedTuple):
@@ -58,12 +55,7 @@ class Bucket(NamedTuple):
         return sum(it.objects for it in self.parts())
 
     @property
-    def bytes(self) -> int:
-        """How many bytes they have."""
-        return sum(it.bytes for it in self.parts())
-
-    @property
-    def contents(self) -> bytes_:
+    def contents(self) -> bytes:
         """The digest of the digests of all lists: the same for copies, as neither the URL nor an ETag is in it."""
         return digest("".join(f"{it.digest.hex()}\n" for it in self.parts()).encode())
 
@@ -74,23 +66,21 @@ class Bucket(NamedTuple):
             yield self.large
 
 
-def write_bucket(folder: Folder, bucket: Bucket, name: str = LIST) -> Bucket:
+def write_bucket(folder: Folder, bucket: Bucket, name: str = LIST) -> bytes:
     """Write a list of lists, after its index. It names that too, so that its digest stands for all that is written.
 
-    Returns it with its digest.
+    Returns its digest.
     """
     first = {**_FIRST, "root": bucket.root, "skip": bucket.skip, "limit": bucket.limit}
-    first |= {"objects": bucket.objects, "bytes": bucket.bytes}
+    first |= {"large": _fields_of(bucket.large)}
     # Byte by byte: for 10 to the 9 objects it has 25 MB, and a list of its lines would have some times that.
     index = bytearray()
-    ranges = ({"after": it.after, "until": it.until, **_part_fields(it.part)} for it in bucket.ranges)
-    large = [{"large": True, **_part_fields(bucket.large)}] if bucket.large is not None else []
-    for line in chain([first], ranges, large):
+    for line in chain([first], ([it.until, _fields_of(it.part)] for it in bucket.ranges)):
         index += json.dumps(line).encode("ascii") + b"\n"
     text = _text_of(bucket, digest(index))
     folder.put(_index(digest(index)), bytes(index))
     folder.put(name, text)
-    return bucket._replace(digest=digest(text), own_index=(_index(digest(index)), digest(index).hex()))
+    return digest(text)
 
 
 def _text_of(bucket: Bucket, index: bytes) -> bytes:
@@ -104,10 +94,8 @@ def _index(of: bytes) -> str:
     return f"index-{of.hex()[:32]}.objects"
 
 
-def _part_fields(part: ListFile | None) -> dict[str, Any]:
-    if part is None:
-        return {}
-    return {"part": part.name, "digest": part.digest.hex(), "objects": part.objects, "bytes": part.bytes}
+def _fields_of(part: ListFile | None) -> list[Any] | None:
+    return [part.name, part.digest.hex(), part.objects] if part is not None else None
 
 
 def read_bucket(folder: Folder, name: str = LIST) -> Bucket | None:
@@ -142,36 +130,28 @@ def read_index(folder: Folder, name: str, wanted: str) -> Bucket:
     try:
         head = json.loads(first)
         if head["version"] != _FIRST["version"]:
-            raise ListError(f"{name} is a list of lists of version {head['version']}, and this release reads 2")
-        bucket = Bucket(head["root"], [], None, b"", head["skip"], head["limit"], (name, wanted))
+            raise ListError(f"{name} is a list of lists of version {head['version']}, and this release reads 3")
+        large = _part_of(head["large"])
+        bucket = Bucket(head["root"], [], large, b"", head["skip"], head["limit"], (name, wanted))
+        until: str | None = ""
         for line in lines:
-            entry = json.loads(line)
-            part = _part_of(entry)
-            if entry.get("large"):
-                bucket = bucket._replace(large=part)
-            else:
-                bucket.ranges.append(Range(entry["after"], entry["until"], part))
+            after, (until, part) = until, json.loads(line)
+            if after is None or (until is not None and until <= after):
+                raise ValueError
+            bucket.ranges.append(Range(after, until, _part_of(part)))
+        if until is not None:
+            raise ListError(f"{name} does not reach the last key: write the list again with `sum -r`")
     except ListError:
         raise
     except (ValueError, KeyError, TypeError):
         raise ListError(f"{name} is damaged: write the list again with `sum -r`") from None
-    _check(bucket, name)
     return bucket
 
 
-def _part_of(entry: Any) -> ListFile | None:
-    if "part" not in entry:
+def _part_of(fields: Any) -> ListFile | None:
+    if fields is None:
         return None
-    if not _NAME.fullmatch(entry["part"]):
+    name, digest, objects = fields
+    if not _NAME.fullmatch(name):
         raise ValueError
-    return ListFile(entry["part"], bytes.fromhex(entry["digest"]), int(entry["objects"]), int(entry["bytes"]))
-
-
-def _check(bucket: Bucket, name: str) -> None:
-    ends: list[str | None] = [""]
-    for it in bucket.ranges:
-        if it.after != ends[-1] or (it.until is not None and it.until <= it.after):
-            raise ListError(f"{name} has a gap after the key {ends[-1]!r}: write the list again with `sum -r`")
-        ends.append(it.until)
-    if ends[-1] is not None or not bucket.ranges:
-        raise ListError(f"{name} does not reach the last key: write the list again with `sum -r`")
+    return ListFile(name, bytes.fromhex(digest), int(objects))

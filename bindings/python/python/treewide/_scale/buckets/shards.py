@@ -8,26 +8,27 @@ A worker does the groups that begin in its range, and ends early only between gr
 import json
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from heapq import merge
+from operator import gt
 from typing import Any, NamedTuple
 
 from treewide._scale.buckets.bucket_list import Bucket, read_index
 from treewide._scale.buckets.inventory import listing_of
-from treewide._scale.buckets.list_files import Fact, ListFile, is_intact, is_unchanged, read_list, write_list
+from treewide._scale.buckets.list_files import ListFile, is_intact, read_list, write_list
 from treewide._scale.buckets.listing import listed
 from treewide._scale.buckets.sinks import Folder
 from treewide._scale.buckets.whole_objects import WholeObjects
-from treewide._scale.found import Found
+from treewide._scale.found import Fact, Found, is_unchanged
 from treewide._scale.lists import ListError
 from treewide._scale.objects import UNPINNED, Read, evidence_of
-from treewide._scale.reading import Refused, Retries, cause_of
+from treewide._scale.reading import REFUSALS, Retries, cause_of
 from treewide._scale.results import bytes_of
 from treewide._scale.sources import Store
-from treewide._scale.verdicts import KEPT, differing, tally
+from treewide._scale.verdicts import KEPT, compare, tally
 from treewide._treewide import blake3, digest
 
 #: Differences after which a result ends. A guess: they have some 200 bytes each.
@@ -45,8 +46,7 @@ class BucketJob:
     #: The folder that lists are written to; nothing is written without it.
     output: str | None = None
     #: The folder of the old lists, and the name and digest of their index.
-    lists: str | None = None
-    index: tuple[str, str] | None = None
+    old: tuple[str, str, str] | None = None
     #: Whether objects are compared with the old lists. Otherwise their digests are only not to be lost.
     compares: bool = True
     #: The inventory that is read instead of the store's list.
@@ -67,18 +67,35 @@ class BucketJob:
     @classmethod
     def of(cls, fields: dict[str, Any]) -> "BucketJob":
         """Return what `asdict` and JSON made of it."""
-        index = fields["index"]
-        return cls(**{**fields, "accept": tuple(fields["accept"]), "index": tuple(index) if index else None})
+        values: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in fields.items()}
+        return cls(**values)
+
+
+class KeysTask(NamedTuple):
+    """A key range `(after, until]`, which continues to the end of its last group, but not past `stop`."""
+
+    after: str
+    until: str | None
+    stop: str | None
+    #: Whether a group begins there. Otherwise the first one that does is looked for.
+    exact: bool = True
+    #: What an earlier run saw there. A range that is listed as it was is not read.
+    seen: str | None = None
 
 
 class Difference(NamedTuple):
-    """An object that differs or could not be compared."""
+    """An object that differs or could not be compared, with digests as text."""
 
     verdict: str
     key: str
     detail: str
-    expected: bytes | None = None
-    digest: bytes | None = None
+    expected: str | None
+    digest: str | None
+
+
+def difference(verdict: str, key: str, detail: str, old: Fact | None, digest: bytes | None = None) -> Difference:
+    """Return how an object differs from the list."""
+    return Difference(verdict, key, detail, old.digest.hex() if old else None, digest.hex() if digest else None)
 
 
 class Handed(NamedTuple):
@@ -95,34 +112,22 @@ class Handed(NamedTuple):
         return cls(Found(*found), Fact(Found(*old[0]), bytes_of(old[1]), old[2]) if old else None, kept)
 
 
-def hash_shard(
-    job: BucketJob,
-    after: str,
-    until: str | None,
-    source: Store,
-    *,
-    stop: str | None,
-    exact: bool = True,
-    seen: str | None = None,
-    seconds: float | None = None,
-) -> dict[str, Any]:
-    """List the keys in `(after, until]`, hash their objects, and write a list for each group of keys.
+def hash_shard(job: BucketJob, task: KeysTask, source: Store, seconds: float | None = None) -> dict[str, Any]:
+    """List the keys of a task, hash their objects, and write a list for each group of keys.
 
-    It continues to the end of the last group, but not past `stop`. It begins with the first group, if `after` is not
-    the `exact` end of another. With `seen`, a range that is listed as it was is not read.
     Returns what is covered, and what is known of it; nothing is covered if that failed.
     """
-    work = _Work(job, after, until, stop, exact, seconds, source)
+    work = _Work(job, task, source, seconds)
     try:
-        if seen is not None and work.seen_now() == seen:
-            return work.result | {"after": after, "until": until, "seen": seen, "is_seen": True}
+        if task.seen is not None and work.seen_now() == task.seen:
+            seen = {"until": task.until, "seen": task.seen, "is_seen": True}
+            return {**work.result, **seen, "requests": work.requests}
         return work.run()
     except Exception as error:
         work.reader.abandon()
-        status = (
-            "refused" if isinstance(error, (Refused, ListError, FileNotFoundError, ModuleNotFoundError)) else "failed"
-        )
-        return {"status": status, "detail": cause_of(error), "asked": [after, until], "requests": work.requests}
+        is_refused = isinstance(error, (ListError, FileNotFoundError, ModuleNotFoundError, *REFUSALS))
+        status = "refused" if is_refused else "failed"
+        return {"status": status, "detail": cause_of(error), "requests": work.requests}
 
 
 def judge(job: BucketJob, found: Found, old: Fact | None, read: Read) -> tuple[str, str, Fact | None]:
@@ -137,7 +142,7 @@ def judge(job: BucketJob, found: Found, old: Fact | None, read: Read) -> tuple[s
     fact = Fact(found, read.digest)
     if old is None:
         # Where there is nothing to compare with, nothing is added.
-        return ("added" if job.compares and job.lists is not None else "hashed"), "", fact
+        return ("added" if job.compares and job.old is not None else "hashed"), "", fact
     verdict, detail = compare(old, fact)
     if not job.compares:
         return ("hashed" if verdict not in KEPT else verdict), detail, fact
@@ -146,26 +151,14 @@ def judge(job: BucketJob, found: Found, old: Fact | None, read: Read) -> tuple[s
     return verdict, detail, old if verdict in KEPT and not is_accepted else fact
 
 
-def compare(old: Fact, new: Fact) -> tuple[str, str]:
-    """Return the verdict on an object that two lists have, and a detail."""
-    is_same = is_unchanged(old._replace(is_settled=True), new.found)
-    if old.digest == new.digest:
-        return ("same" if is_same or old.found.size < 0 else "touched"), ""
-    detail = f"expected {old.digest.hex()}, found {new.digest.hex()}"
-    if old.found.size < 0:
-        return "suspect", f"{detail}; what the list says of it is damaged or missing"
-    is_settled = old.is_settled or evidence_of(old.found.etag, old.found.version) == "attested"
-    return differing(detail, old.found.etag, new.found.etag, is_same, is_settled)
-
-
 class _Old:
     """The old lists of a bucket. Each process has those of a run once."""
 
-    def __init__(self, folder: Folder, index: tuple[str, str]) -> None:
-        self._folder = folder
-        self.bucket: Bucket = read_index(folder, *index)
+    def __init__(self, place: str, index: tuple[str, str], source: Store) -> None:
+        self.place, self._folder = place, Folder(place, source)
+        self.bucket: Bucket = read_index(self._folder, *index)
         self._untils = [it.until or "" for it in self.bucket.ranges[:-1]]
-        self._large = read_list(folder, self.bucket.large) if self.bucket.large is not None else []
+        self._large = read_list(self._folder, self.bucket.large) if self.bucket.large is not None else []
         #: Lists that need not be written again, as their facts are still there.
         self.intact = {self.bucket.large.name} if self.bucket.large is not None and is_intact(self._large) else set()
 
@@ -188,33 +181,23 @@ class _Old:
 
 def removed(job: BucketJob, source: Store, after: str, last: str) -> Iterator[Difference]:
     """Return what the old lists have after a key, up to the last of a stretch: all of it is gone."""
-    assert job.lists is not None and job.index is not None
-    for fact in _old_of(job.lists, job.index, source).after(after):
+    assert job.old is not None
+    for fact in _old_of(job.old, source).after(after):
         if fact.key > last:
             return
-        yield Difference("removed", fact.key, "", fact.digest)
+        yield difference("removed", fact.key, "", fact)
 
 
 @lru_cache(4)
-def _old_of(lists: str, index: tuple[str, str], source: Store) -> _Old:
-    return _Old(Folder(lists, source), index)
+def _old_of(old: tuple[str, str, str], source: Store) -> _Old:
+    return _Old(old[0], old[1:], source)
 
 
 class _Work:
     """A key range under way."""
 
-    def __init__(
-        self,
-        job: BucketJob,
-        after: str,
-        until: str | None,
-        stop: str | None,
-        exact: bool,
-        seconds: float | None,
-        source: Store,
-    ) -> None:
-        self.job, self.source, self.seconds = job, source, seconds
-        self.first, self.until, self.stop, self.is_exact = after, until, stop, exact or after == ""
+    def __init__(self, job: BucketJob, task: KeysTask, source: Store, seconds: float | None) -> None:
+        self.job, self.task, self.source, self.seconds = job, task, source, seconds
         self.started, self.began = time.monotonic(), time.time()
         self.retries = Retries()
         self.reader = WholeObjects(source, job.small, self._judge)
@@ -223,10 +206,9 @@ class _Work:
         self._next: Fact | None = None
         self.facts: list[Fact | None] = []
         self.seen = blake3()
-        self.differences: list[Difference] = []
         self.result: dict[str, Any] = {
-            "status": "ok", "after": after, "until": after, "lists": [], "counts": {}, "differences": [], "large": [],
-            "read": {}, "bytes_read": 0, "unread": {}, "unknown": 0, "doubt": None, "gone": [],
+            "status": "ok", "after": task.after, "until": task.after, "lists": [], "counts": {}, "differences": [],
+            "large": [], "read": {}, "bytes_read": 0, "unread": {}, "unknown": 0, "doubt": None, "gone": [],
         }  # fmt: skip
 
     @property
@@ -237,7 +219,7 @@ class _Work:
         job = self.job
         skip = (lambda key: key.startswith(job.skip)) if job.skip else (lambda key: False)
         listing = listing_of(self.source, job.inventory)
-        for page in listed(listing, job.root, self.first, self.stop, self.retries, skip=skip):
+        for page in listed(listing, job.root, self.task.after, self.task.stop, self.retries, skip=skip):
             yield from page
 
     def seen_now(self) -> str:
@@ -248,25 +230,25 @@ class _Work:
         return seen.hexdigest()
 
     def run(self) -> dict[str, Any]:
-        if self.job.lists is not None and self.job.index is not None:
-            self.old = _old_of(self.job.lists, self.job.index, self.source)
+        if self.job.old is not None:
+            self.old = _old_of(self.job.old, self.source)
         self._walk()
         self.reader.end()
-        result = self.result
         # Some were read after others were missed.
-        result["differences"] = sorted(self.differences, key=lambda it: it.key)
-        return result | {"seen": self.seen.hexdigest(), "requests": self.requests}
+        self.result["differences"].sort(key=lambda it: it.key)
+        return self.result | {"seen": self.seen.hexdigest(), "requests": self.requests}
 
     def _walk(self) -> None:
         """Do the groups that begin in the range."""
-        last, in_group = self.first, 0
-        has_begun = self.is_exact and self._begin(last)
+        task = self.task
+        last, in_group = task.after, 0
+        has_begun = task.exact and self._begin(last)
         for found in self._listed():
             key = found.key
             is_first = _begins_group(key, self.job.limit)
-            is_past = self.until is not None and key > self.until
+            is_past = task.until is not None and key > task.until
             if is_past and (is_first or not has_begun):
-                return self._end(max(last, self.until or ""), last, in_group) if has_begun else None
+                return self._end(max(last, task.until or ""), last, in_group) if has_begun else None
             if not has_begun:
                 if not is_first:
                     last = key
@@ -277,11 +259,11 @@ class _Work:
                 in_group = 0
                 if self._is_over():
                     return self._end(last, last, 0)
-            self._remove(key)
+            self._remove(partial(gt, key))
             _add(self.seen, found)
             self._see(found)
             last, in_group = key, in_group + 1
-        return self._end(self.stop, last, in_group) if has_begun else None
+        return self._end(task.stop, last, in_group) if has_begun else None
 
     def _begin(self, after: str) -> bool:
         self.result["after"] = after
@@ -292,26 +274,24 @@ class _Work:
 
     def _end(self, until: str | None, last: str, in_group: int) -> None:
         """End with everything up to and including `until`."""
-        self._remove(None, until)
+        self._remove(lambda key: until is None or key <= until)
         if in_group:
             self._write(last)
         self.result["until"] = until
 
     def _is_over(self) -> bool:
         is_late = self.seconds is not None and time.monotonic() - self.started > self.seconds
-        return is_late or len(self.differences) >= _DIFFERENCES
+        return is_late or len(self.result["differences"]) >= _DIFFERENCES
 
-    def _remove(self, key: str | None, until: str | None = None) -> None:
-        """Say of all that are known below `key`, or up to `until`, that they are gone."""
+    def _remove(self, is_gone: Callable[[str], bool]) -> None:
+        """Say of all that are known from here on that they are gone, as long as it is so."""
         stretch: list[str] = []
         said, before = 0, ""
-        while (gone := self._next) is not None:
-            if (gone.key >= key) if key is not None else (until is not None and gone.key > until):
-                return
-            self._pop()
+        while self._next is not None and is_gone(self._next.key):
+            gone = self._pop()
             if self.job.compares and said < _DIFFERENCES:
                 said, before = said + 1, gone.key
-                self._say("removed", gone.key, "", gone.digest, None)
+                self._say("removed", gone.key, "", gone)
             elif self.job.compares:
                 # A prefix that was removed has any number of keys: the driver reads them, as it needs no list of them.
                 self._count("removed")
@@ -319,32 +299,33 @@ class _Work:
                     self.result["gone"].append(stretch)
                 stretch[:] = [before, gone.key]
 
-    def _pop(self) -> Fact | None:
+    def _pop(self) -> Fact:
+        assert self._next is not None
         known, self._next = self._next, next(self._known, None)
-        self.result["unknown"] += known is not None and known.found.size < 0
+        self.result["unknown"] += not known.is_known
         return known
 
     def _see(self, found: Found) -> None:
-        old = self._pop() if self._next is not None and self._next.key == found.key else None
+        old, kept = None, None
+        if self._next is not None and self._next.key == found.key:
+            old = self._pop()
         if old is not None and not self.job.reads_all and is_unchanged(old, found):
-            self._keep(found, old)
-        elif found.size > self.job.large:
-            self.result["large"].append(Handed(found, old))
+            # What the listing says now, and what only the last one said.
+            both = zip(old.found, found, strict=True)
+            kept = old._replace(found=Found._make(was if now is None else now for was, now in both))
+            self._count("same")
+            tally(self.result["unread"], {evidence_of(found.etag, found.version): 1})
+        if found.size > self.job.large:
+            self.result["large"].append(Handed(found, kept or old, kept is not None))
+        elif kept is not None:
+            self.facts.append(kept)
         elif found.etag is None and found.version is None and not self.job.unpinned:
-            self._say("unreadable", found.key, UNPINNED, old.digest if old else None, None)
+            self._say("unreadable", found.key, UNPINNED, old)
             self.facts.append(old)
         else:
             index = len(self.facts)
             self.facts.append(None)
             self.reader.add((index, found, old), found.object(self.job.root))
-
-    def _keep(self, found: Found, old: Fact) -> None:
-        self._count("same")
-        tally(self.result["unread"], {evidence_of(found.etag, found.version): 1})
-        if found.size > self.job.large:
-            self.result["large"].append(Handed(found, old, kept=True))
-        else:
-            self.facts.append(old._replace(found=_newer(old.found, found)))
 
     def _judge(self, token: tuple[int, Found, Fact | None], read: Read) -> None:
         index, found, old = token
@@ -364,11 +345,11 @@ class _Work:
         if verdict in ("same", "hashed"):
             self._count(verdict)
         else:
-            self._say(verdict, found.key, detail, old.digest if old else None, read.digest)
+            self._say(verdict, found.key, detail, old, read.digest)
 
-    def _say(self, verdict: str, key: str, detail: str, expected: bytes | None, digest: bytes | None) -> None:
+    def _say(self, verdict: str, key: str, detail: str, old: Fact | None, digest: bytes | None = None) -> None:
         self._count(verdict)
-        self.differences.append(Difference(verdict, key, detail, expected, digest))
+        self.result["differences"].append(difference(verdict, key, detail, old, digest))
 
     def _count(self, verdict: str) -> None:
         tally(self.result["counts"], {verdict: 1})
@@ -379,7 +360,7 @@ class _Work:
         facts, self.facts = [it for it in self.facts if it is not None], []
         part: ListFile | None = None
         if self.job.output is not None:
-            known = self.old.intact if self.old is not None and self.job.output == self.job.lists else set()
+            known = self.old.intact if self.old is not None and self.job.output == self.old.place else set()
             part = write_list(Folder(self.job.output, self.source), facts, self.began, known=known)
         self.result["lists"].append([last, part])
 
@@ -390,8 +371,3 @@ def _begins_group(key: str, limit: int) -> bool:
 
 def _add(seen: blake3, found: Found) -> None:
     seen.update(json.dumps(found).encode() + b"\n")
-
-
-def _newer(old: Found, found: Found) -> Found:
-    """Return what a listing says now, and what only the last one said."""
-    return Found._make(was if now is None else now for was, now in zip(old, found, strict=True))
