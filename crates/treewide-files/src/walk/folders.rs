@@ -78,20 +78,19 @@ impl Folder {
     }
 
     /// It lists a file with this inode, which has these numbers. `keeps_inodes` asks whether it keeps its inode. Returns whether its
-    /// files keep theirs.
+    /// files keep theirs: without an answer, another inode is another file.
     #[cfg(unix)]
     pub(super) fn learn(
         &mut self,
         listed: u64,
         (device, inode): (u64, u64),
         asked: &mut KeepsInodes,
-        keeps_inodes: impl FnOnce() -> bool,
+        keeps_inodes: impl FnOnce() -> Option<bool>,
     ) -> bool {
         if self.listed == Inodes::Unknown {
-            self.keeps_inodes = match *asked {
-                Some((asked, keeps)) if asked == device => keeps,
-                _ => keeps_inodes(),
-            };
+            let known = asked.filter(|(asked, _)| *asked == device).map(|(_, keeps)| keeps);
+            let Some(keeps) = known.or_else(keeps_inodes) else { return true };
+            self.keeps_inodes = keeps;
             *asked = Some((device, self.keeps_inodes));
             let is_same = (self.device, listed) == (device, inode);
             let is_exact = self.keeps_inodes && is_same;
@@ -183,7 +182,7 @@ impl Folders {
                 let keeps_inodes = || keeps_inodes(entry.path());
                 known.learn(entry.ino(), (device, inode), &mut self.keeps_inodes, keeps_inodes)
             }
-            _ => keeps_inodes(entry.path()),
+            _ => keeps_inodes(entry.path()).unwrap_or(true),
         };
         Ok(Identity { device, inode, has_inode, folder: None, follows })
     }
@@ -247,19 +246,18 @@ pub(super) fn look(path: &Path, follows: bool) -> Result<(u64, u64), ErrorKind> 
 
 /// Whether a file has the same inode whenever it is looked at.
 #[cfg(target_os = "linux")]
-fn keeps_inodes(path: &Path) -> bool {
-    !makes_up_inodes(rustix::fs::statfs(path))
+fn keeps_inodes(path: &Path) -> Option<bool> {
+    rustix::fs::statfs(path).ok().as_ref().map(keeps)
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn keeps_inodes(_: &Path) -> bool {
-    true
+fn keeps_inodes(_: &Path) -> Option<bool> {
+    Some(true)
 }
 
-/// Whether this is one of the file systems that make up an inode each time they load the file. One that does not answer is not,
-/// so that another inode is another file.
+/// Whether files have lasting inodes on this file system. Some make one up each time they load the file.
 #[cfg(target_os = "linux")]
-pub(super) fn makes_up_inodes(answer: rustix::io::Result<rustix::fs::StatFs>) -> bool {
+pub(super) fn keeps(system: &rustix::fs::StatFs) -> bool {
     /// By their numbers in `linux/magic.h`, and in the sources of the last two.
     const MADE_UP: [u32; 5] = [
         0x4d44,      // FAT
@@ -268,5 +266,19 @@ pub(super) fn makes_up_inodes(answer: rustix::io::Result<rustix::fs::StatFs>) ->
         0xff53_4d42, // CIFS
         0xfe53_4d42, // SMB 2
     ];
-    answer.is_ok_and(|it| MADE_UP.contains(&(it.f_type as u32)))
+    !MADE_UP.contains(&(system.f_type as u32))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn learn_keeps_no_answer_that_nobody_gave() {
+        let (mut folder, mut asked) = (Folder::new((1, 2)), None);
+        assert!(folder.learn(5, (1, 5), &mut asked, || None), "compared all the same");
+        assert_eq!((asked, folder.identity(5, false)), (None, None));
+        assert!(!folder.learn(5, (1, 5), &mut asked, || Some(false)));
+        assert_eq!(asked, Some((1, false)));
+    }
 }

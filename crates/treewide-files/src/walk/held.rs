@@ -3,7 +3,7 @@
 //! So nothing leads out of the tree, and paths may have any length. Of a tree whose directories have few entries, listing them by their
 //! whole paths takes twice as long. results/zen5-2vcpu/digests.md#lists-and-stores
 
-use super::folders::{Folder, KeepsInodes, look, makes_up_inodes};
+use super::folders::{Folder, KeepsInodes, keeps, look};
 use super::{Found, Walk, is_hidden};
 use crate::error::{Error, ErrorKind};
 use crate::folder::numbers;
@@ -135,25 +135,18 @@ impl Held {
         {
             return Ok(known);
         }
-        let there =
-            statat(self.open()?, entry.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        // Open, so that both answers are of the same file.
+        let how = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(self.open()?, entry.name(), how, Mode::empty()).map_err(failed)?;
+        let there = fstat(&file).map_err(failed)?;
         if !FileType::from_raw_mode(there.st_mode).is_file() {
             return Err(ErrorKind::Replaced);
         }
         let (device, inode) = numbers(&there);
-        let Level { open, folder, .. } = self.stack.last_mut().expect("the walk is in it");
-        let keeps_inodes = || {
-            let around = open.as_ref().expect("it was opened");
-            let file = openat(
-                around,
-                entry.name(),
-                OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-                Mode::empty(),
-            );
-            !makes_up_inodes(file.and_then(fstatfs))
-        };
-        let numbers = (device, inode);
-        let has_inode = folder.learn(entry.inode, numbers, &mut self.keeps_inodes, keeps_inodes);
+        let keeps_inodes = || fstatfs(&file).ok().as_ref().map(keeps);
+        let folder = &mut self.stack.last_mut().expect("the walk is in it").folder;
+        let asked = &mut self.keeps_inodes;
+        let has_inode = folder.learn(entry.inode, (device, inode), asked, keeps_inodes);
         Ok(Identity { device, inode, has_inode, folder: None, follows: false })
     }
 }
