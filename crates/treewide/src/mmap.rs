@@ -9,10 +9,11 @@ use memmap2::{Mmap, MmapOptions};
 use crate::hasher::Hasher;
 use crate::length;
 
-/// Files below this length are read: mapping them takes longer than copying them (`results/zen1-2vcpu/operations.txt`).
+/// Files below this length are read: mapping them takes longer than copying them on Zen 1, the only CPU where both were measured
+/// (`results/zen1-2vcpu/operations.txt`).
 const MIN_LEN: u64 = 128 * 1024;
 
-/// Bytes whose pages are mapped by one call. Where a kernel fetches ahead from pages that are not mapped yet, 1 MiB takes 1.15 times as
+/// Bytes whose pages are mapped by one call. Where a kernel fetches ahead from pages that are not mapped yet, 1 MiB takes 1.14 times as
 /// long (`results/zen1-2vcpu/operations.txt`).
 const WINDOW: usize = 4 << 20;
 

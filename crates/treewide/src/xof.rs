@@ -8,7 +8,7 @@ use crate::spec::flags::ROOT;
 use crate::stack::Stack;
 use crate::tree::Node;
 
-/// The most blocks that are made at once for an output that begins or ends within a block: the widest pass of few lanes
+/// The most blocks that are made at once for an output that begins or ends within a block: room on the stack for few
 /// (`results/zen5-2vcpu/limits.md#extended-output`).
 const FEW: usize = 8;
 
@@ -162,12 +162,11 @@ impl OutputReader {
     }
 }
 
-/// The copy has nothing kept: what a reader may keep takes ten times as long to move as the rest of it.
+/// The copy is a reader that was just placed. It has nothing kept, because that takes ten times as long to move as the rest.
 impl Clone for OutputReader {
     #[inline]
     fn clone(&self) -> Self {
-        let Self { ref root, position, goes_on, .. } = *self;
-        Self { position, goes_on, ..Self::new(root.clone()) }
+        Self { position: self.position, ..Self::new(self.root.clone()) }
     }
 }
 

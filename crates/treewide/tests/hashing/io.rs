@@ -244,7 +244,9 @@ mod files {
     #[test]
     fn mapped() {
         let mut tally = Tally::new("io/mapped files");
-        for len in [0, 1, 4096, 16_383, 16_384, 16_385, 100_000, 1 << 20, (1 << 20) + 4097] {
+        // Around the length from which on files are mapped, and over the ends of the parts that are mapped at once.
+        let from = 128 << 10;
+        for len in [0, 1, 4096, from - 1, from, from + 1, 1 << 20, 4 << 20, (9 << 20) + 4097] {
             let input = pattern(len);
             let file = TempFile::new(&format!("mapped-{len}"), &input);
             let expected = blake3::hash(&input);

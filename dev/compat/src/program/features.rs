@@ -27,7 +27,7 @@ fn threads(log: &mut Log) {
 }
 
 fn mapping(log: &mut Log, name: &str) {
-    for len in [0, 1, 16 * 1024 - 1, 16 * 1024, 300_001] {
+    for len in [0, 1, 128 * 1024 - 1, 128 * 1024, 300_001, 5_000_000] {
         let file = TempFile::new(len, name);
         let path: &Path = &file.0;
         let mut hasher = Hasher::new();
