@@ -319,7 +319,7 @@ mod io {
     use crate::buffer::Buffer;
     use std::io::{self, ErrorKind, Read, Write};
 
-    /// Bytes of one read: a pass of 32 lanes. Twice as many take longer to make than they save below 128 KiB, and save 1 % above
+    /// Bytes of one read: a pass of 32 lanes. Twice as many take longer to make than they save below 128 KiB, and save 1.5 % above
     /// (`results/zen1-2vcpu/operations.txt`).
     const BUFFER: usize = 32 * 1024;
 

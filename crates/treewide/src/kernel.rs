@@ -25,7 +25,7 @@
 //!
 //! To force one, set the environment variable `TREEWIDE_KERNEL` (feature `std`) to its name, or call [`force`]. The name of an
 //! instruction set alone, `avx512`, `avx2` or `neon`, is the form of it that suits this CPU. The form for another core is
-//! correct everywhere but may be slow: on Intel, `avx512-zen5` takes up to seven times as long as `avx512-intel`.
+//! correct everywhere, but may be slow.
 //!
 //! ```
 //! println!("{}", treewide::kernel::detected().name());

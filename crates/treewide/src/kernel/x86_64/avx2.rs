@@ -54,8 +54,8 @@ crate::kernel::table::kernels!(
         /// Costs are nanoseconds of Zen 5: `results/zen5-2vcpu/limits.md`, `lengths.json` and `peers.txt` there.
         ZEN5: "avx2-zen5", Zen5, scalar::compress,
             1 @ 49, Rows<Pair<Two<Avx2>>>: 4 @ 114, X8<Avx2>: 8 @ 127;
-        /// Costs are nanoseconds of Zen 1: `results/zen1-2vcpu/latency.json`. Four lanes take 165 alone and 214 where another
-        /// program works on the same core. With 205, five nodes and six take the pass of eight, which takes 290 there too.
+        /// Costs are nanoseconds of Zen 1, of 1, 2, 4 and 8 KiB by 16: `results/zen1-2vcpu/latency.json`. Four lanes take 166 alone and
+        /// 215 on a busy core (`operations.txt` there). With 205, five nodes and six take the pass of eight, which takes 290 on both.
         ZEN1: "avx2-zen1", Zen1, compress,
             1 @ 88 as Rows<One<Avx2>>, Rows<Two<Avx2>>: 2 @ 122,
             X4<Sse41>: 4 @ 205 by sse41, X8<Avx2>: 8 @ 289;

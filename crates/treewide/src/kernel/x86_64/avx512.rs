@@ -223,8 +223,8 @@ compress!(compress_intel: x1::compress::<Intel>);
 crate::kernel::table::kernels!(
     |cpu| cpu.avx512,
     {
-        /// Costs are nanoseconds of Zen 5: `results/zen5-2vcpu/limits.md#a-busy-neighbour`, and `lengths.json` there. Up to sixteen
-        /// lanes it has passes that take no longer while the other hardware thread of the core works.
+        /// Costs are nanoseconds of Zen 5: `results/zen5-2vcpu/limits.md#a-busy-neighbour`, and `lengths.json` there. Four and sixteen
+        /// lanes have passes of Intel's cores, which take no longer while the other hardware thread of the core works.
         ZEN5: "avx512-zen5", Zen5, compress_zen5,
             1 @ 49, Rows<Four<Intel>>: 4 @ 86, X16<Intel>: 16 @ 100, Pair<X16<Zen5>>: 32 @ 130;
         /// Costs are cycles of Zen 4: `results/zen4-2vcpu/limits.md#steps`.
