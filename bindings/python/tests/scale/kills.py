@@ -138,10 +138,11 @@ def main(engine, workers, kills):
         while min(dead["driver"], dead["worker"] if engine != "local" else kills) < kills:
             name, runs = f"out{runs}", runs + 1
             for attempt in range(3):
+                kept = set(place.glob("cache/treewide/scale/*/*.result"))
                 run, began, known = begin(name), time.monotonic(), dict[int, str]()
                 for who in ("worker", "driver") if attempt < 2 else ("worker",):
-                    # Before the first result, an engine may be killed that only begins.
-                    wait_for(run, lambda: any(place.glob("cache/treewide/scale/*/*.result")))
+                    # Before its first result, an engine may be killed that only begins.
+                    wait_for(run, lambda kept=kept: set(place.glob("cache/treewide/scale/*/*.result")) - kept)
                     try:
                         run.wait(random.uniform(0, 0.2) * length)
                     except subprocess.TimeoutExpired:
