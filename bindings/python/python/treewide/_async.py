@@ -1,6 +1,5 @@
 """`hash_file_async`: a file hashed while other tasks run."""
 
-import asyncio
 import threading
 from functools import partial
 
@@ -26,6 +25,9 @@ async def hash_file_async(
 
     When the task is cancelled, hashing stops within about 50 ms. `progress` is called in the other thread.
     """
+    # Loaded by who has an event loop; it takes four times as long as the rest of the package.
+    import asyncio
+
     stop = threading.Event()
 
     def watch(done: int) -> None:
