@@ -266,7 +266,36 @@ foreign() {
     step cargo clippy --locked -p treewide --all-features --target "$1" -- -D warnings
 }
 
-# Tests as programs of Windows, under Wine. Those of the command line start programs of Unix, and stay there.
+# What the command line is for, by a program in a folder of its own: everyday FOLDER PROGRAM...
+everyday() {
+    local program=("${@:2}") line code
+    rm -rf "$1" && mkdir -p "$1" && cp -a docs "$1" && cd "$1" || return
+    treewide() { "${program[@]}" "$@"; }
+    while read -r line; do
+        echo "$line"
+        code=0
+        eval "$line" </dev/null || code=$?
+        echo "exit code $code"
+    done <<'EOF'
+treewide docs/*.md
+treewide --tag docs/check.md
+echo standard input | treewide sum
+treewide sum -r docs -o SUMS; treewide check SUMS
+sha256sum docs/check.md | treewide check -
+treewide snapshot docs
+echo edited >docs/check.md; mv docs/photos.md docs/moved.md; rm docs/scale.md
+treewide verify docs.b3
+treewide update docs.b3; treewide verify docs.b3
+cp -a docs copy; echo new >copy/new; treewide diff docs copy
+treewide dupes docs copy
+treewide missing copy docs
+treewide outboard create docs/files.md
+treewide there-is-none
+EOF
+}
+
+# Tests as programs of Windows, under Wine. Those of the command line start programs of Unix, and stay there; the program itself has to
+# write what the one of this system writes to its standard output.
 windows() {
     local triple=x86_64-pc-windows-gnu libraries=$target/windows-libraries
     need wine64 x86_64-w64-mingw32-gcc
@@ -284,6 +313,14 @@ EOF
     run_tests --target "$triple" -p treewide-files --lib
     run_tests --target "$triple" -p treewide-digests
     run_tests --target "$triple" -p treewide-manifest --lib --test keys --test renamed_rot --test verdicts
+    run_tests --target "$triple" -p treewide-cli --lib
+    local build=(cargo build --locked -p treewide-cli) folder=$target/everyday
+    step "${build[@]}"
+    step "${build[@]}" --target "$triple"
+    (everyday "$folder/unix" "$target/debug/treewide") >"$target/everyday.unix"
+    (everyday "$folder/windows" timeout "$STEP_LIMIT" wine64 "$target/$triple/debug/treewide.exe") >"$target/everyday.windows"
+    step grep -q "^exit code 2" "$target/everyday.unix" # of the last line
+    step diff "$target/everyday.unix" "$target/everyday.windows"
 }
 
 # The newest stable version, by its number: asking for `stable` would update the toolchain in use.
