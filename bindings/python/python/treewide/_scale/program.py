@@ -154,7 +154,15 @@ def _hash(options: argparse.Namespace) -> int:
     if options.no_resume:
         work.forget()
     try:
-        with ENGINES[options.engine](options.workers) as (map, workers):
+        with contextlib.ExitStack() as stack:
+            try:
+                map, workers = stack.enter_context(ENGINES[options.engine](options.workers))
+            except ModuleNotFoundError:
+                raise
+            # Each engine has errors of its own.
+            except Exception as error:
+                say(f"the engine {options.engine} does not start: {error}; the same command continues from {work.path}")
+                return _UNKNOWN
             try:
                 outcome = hash_all(cover, map, workers=workers, work=work, told=screen.told, shown=screen.shown)
             except KeyboardInterrupt:
