@@ -246,16 +246,12 @@ def test_an_interrupt_before_the_first_task_has_no_traceback(command, monkeypatc
 
 
 def test_an_engine_that_does_not_start_has_no_traceback(command):
-    program = (
-        "import sys; from treewide._scale import program\ndef fail(workers): raise RuntimeError('no worker came')\n"
-    )
+    program = "import sys; from treewide._scale import program\ndef fail(workers): raise RuntimeError('no worker')\n"
     program += "program.ENGINES['dask'] = fail; sys.exit(program.main(sys.argv[1:]))"
     arguments = ["sum", "-r", "data", "-o", "out", "--engine", "dask"]
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith(
-        "treewide: the engine dask does not start: no worker came; the same command continues from "
-    )
+    assert done.stderr.startswith("treewide: the engine dask does not start: no worker; the same command continues ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
