@@ -1,8 +1,6 @@
 //! Forgetting a part of the past.
 
-mod common;
-
-use common::{AllIsOld, Tree};
+use crate::common::{AllIsOld, Tree};
 use std::fs;
 use treewide_manifest::machine::{Forget, Update};
 use treewide_manifest::{history, history_of, index_path, open};

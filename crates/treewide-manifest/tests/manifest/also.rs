@@ -1,8 +1,6 @@
 //! Digests by other algorithms in the index: found in the same reading, carried on by an update, and never those of other content.
 
-mod common;
-
-use common::{AllIsOld, Tree};
+use crate::common::{AllIsOld, Tree};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -164,7 +162,7 @@ fn names_of_one_file_have_the_same_digests_from_one_reading() {
     for (name, other) in [("a", "b"), ("long", "longer")] {
         fs::hard_link(tree.at(name), tree.at(other)).unwrap();
     }
-    common::aged::waiting::wait_until_links_count(&tree.at("longer"));
+    crate::common::aged::waiting::wait_until_links_count(&tree.at("longer"));
     let options = Options::new().threads(1);
     let report = {
         let made = make(&tree, &with(&[SHA256]), &options).unwrap();

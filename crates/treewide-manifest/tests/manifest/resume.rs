@@ -1,8 +1,6 @@
 //! A run continues where another one was ended, and reads what changed since.
 
-mod common;
-
-use common::{AllIsOld, Said, Tree};
+use crate::common::{AllIsOld, Said, Tree};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -1,10 +1,6 @@
 //! Hostile cases about what happens at the same time: writers, clocks, names that become something else.
 
-#![cfg(unix)]
-
-mod common;
-
-use common::{AllIsOld, Tree, clock};
+use crate::common::{AllIsOld, Tree, clock};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,8 +1,6 @@
 //! Outboards next to a manifest: made in the same read, found by digest, and never believed further than the digest proves.
 
-mod common;
-
-use common::{AllIsOld, Said, Tree};
+use crate::common::{AllIsOld, Said, Tree};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,10 +1,6 @@
 //! Attempts to make a run say that a tree is as listed when it is not, or the other way round.
 
-#![cfg(unix)]
-
-mod common;
-
-use common::{AllIsOld, Said, Tree};
+use crate::common::{AllIsOld, Said, Tree};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -423,7 +419,7 @@ fn directories_without_permission_are_one_verdict_each() {
         let out = std::process::Command::new("setpriv")
             .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
             .arg(&test)
-            .args(["--exact", "as_nobody", "--nocapture", "--ignored"])
+            .args(["--exact", "attack::as_nobody", "--nocapture", "--ignored"])
             .env("TREEWIDE_ATTACK_TREE", tree.folder())
             .output();
         set(&tree.at("b"), 0o755).unwrap();

@@ -1,12 +1,7 @@
 //! Hostile cases that need a file system of their own. They run where root can mount one, and say SKIPPED elsewhere.
 
-#![cfg(target_os = "linux")]
-
-mod common;
-#[path = "common/loops.rs"]
-mod loops;
-
-use common::{AllIsOld, Said, Tree, clock};
+use crate::common::{AllIsOld, Said, Tree, clock};
+use crate::loops::Turn;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -30,7 +25,7 @@ fn run(program: &str, args: &[&str]) -> Result<String, String> {
 struct Mounted {
     folder: tempfile::TempDir,
     device: String,
-    _turn: loops::Turn,
+    _turn: Turn,
 }
 
 impl Mounted {
@@ -40,7 +35,7 @@ impl Mounted {
         let image = folder.path().join("image");
         fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
         fs::create_dir(folder.path().join("at")).unwrap();
-        let mounted = loops::Turn::wait().and_then(|_turn| {
+        let mounted = Turn::wait().and_then(|_turn| {
             let device = run("losetup", &["--find", "--show", image.to_str().unwrap()])?;
             let mounted = Self { folder, device, _turn };
             run(make[0], &[&make[1..], &[&*mounted.device]].concat())?;
@@ -136,7 +131,7 @@ fn write_in_the_same_step_of_fat_is_seen() {
         fs::write(mounted.at().join("a"), "x").unwrap();
         assert_eq!(mounted.verify(true).differences(), ["changed a"], "{round}");
     }
-    common::aged::age(&mounted.at());
+    crate::common::aged::age(&mounted.at());
     mounted.make(clock(), true);
     assert_eq!(mounted.verify(true).report.files_unread, 1, "it is old now");
 }

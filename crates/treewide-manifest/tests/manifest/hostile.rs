@@ -1,8 +1,6 @@
 //! Damage to a manifest or its tree, by accident or on purpose.
 
-mod common;
-
-use common::{AllIsOld, Tree, clock};
+use crate::common::{AllIsOld, Tree, clock};
 use std::fs;
 use std::path::Path;
 use treewide_manifest::list::List;
@@ -368,7 +366,7 @@ fn hard_links_are_read_once_and_reported_by_each_name() {
     let counts = |report: &treewide_manifest::Report| {
         (report.bytes_read, report.files_read, report.files_linked)
     };
-    common::aged::waiting::wait_until_links_count(&tree.at("a"));
+    crate::common::aged::waiting::wait_until_links_count(&tree.at("a"));
     let (report, _) = tree.snapshot_with(Update::new(), clock());
     assert_eq!(counts(&report), (once, 3, 3));
     let options = Options::new().threads(1);

@@ -1,10 +1,6 @@
 //! Extended attributes.
 
-#![cfg(all(unix, feature = "xattrs"))]
-
-mod common;
-
-use common::{AllIsOld, Tree};
+use crate::common::{AllIsOld, Tree};
 use std::fs;
 use std::path::Path;
 use treewide_manifest::machine::Update;

@@ -1,9 +1,6 @@
 //! Duplicates, equal folders, and what is missing: lists, manifests and directories, also hostile ones. One file although it is
 //! long: the cases share their small trees.
 
-#[path = "common/aged.rs"]
-mod aged;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use treewide_manifest::found::{Found, Group, Kind};
@@ -39,7 +36,7 @@ impl Place {
     }
 
     fn snapshot(&self, dir: &str) -> PathBuf {
-        aged::age(self.0.path());
+        crate::common::aged::age(self.0.path());
         let list = self.join(&format!("{dir}.b3"));
         snapshot(&self.join(dir), &list, &Options::new()).unwrap();
         list
