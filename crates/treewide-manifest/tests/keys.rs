@@ -6,9 +6,9 @@ use common::{AllIsOld, Tree, clock};
 use std::fs;
 use std::path::Path;
 use treewide_files::Stamp;
+use treewide_manifest::index_path;
 use treewide_manifest::machine::{Clock, Update};
 use treewide_manifest::trust::{Moment, Moments};
-use treewide_manifest::{Class, index_path};
 
 #[test]
 fn files_with_keys_are_not_read_again() {
@@ -82,39 +82,4 @@ fn update_always_reads_racy_files() {
     assert!(fine.is_fine() && fine.report.files_unread == 2);
     tree.write("a", "x");
     assert_eq!(tree.quick().differences(), ["changed a"]);
-}
-
-/// Programs set mtime as they like; ctime shows whether anybody wrote to the file since.
-#[cfg(unix)]
-#[test]
-fn key_is_given_to_files_whose_mtime_is_in_the_future() {
-    let tree = Tree::new(&[("a", "1")]);
-    let set = |seconds| {
-        let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
-        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-        file.set_modified(time).unwrap();
-    };
-    set(4_070_908_800);
-    tree.age();
-    tree.snapshot_with(Update::new(), clock());
-    let said = tree.quick();
-    assert_eq!(said.report.files_unread, 1);
-    tree.write("a", "2");
-    set(4_070_908_800);
-    assert_eq!(tree.quick().differences(), ["suspect a"]);
-}
-
-/// A restored backup has other inodes and the same times; that costs one read.
-#[cfg(unix)]
-#[test]
-fn update_reads_other_inodes_once() {
-    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
-    tree.snapshot();
-    let times = fs::metadata(tree.at("a")).unwrap().modified().unwrap();
-    fs::copy(tree.at("a"), tree.at("new")).unwrap();
-    fs::rename(tree.at("new"), tree.at("a")).unwrap();
-    fs::File::options().write(true).open(tree.at("a")).unwrap().set_modified(times).unwrap();
-    let said = tree.quick();
-    assert!(said.is_fine());
-    assert_eq!((said.report.count(Class::Touched), said.report.files_read), (1, 1));
 }

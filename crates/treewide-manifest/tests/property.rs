@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use treewide_digests::Algorithm;
 use treewide_manifest::also;
-use treewide_manifest::machine::{Clock, Draft, Limit, Update};
+use treewide_manifest::machine::{Clock, Limit, Update};
 use treewide_manifest::record::{FileRecord, What};
 use treewide_manifest::{
-    Budget, Class, Globs, Manifest, Options, Report, Rules, Totals, facts_of, index_path,
+    Budget, Class, Globs, Manifest, Report, Rules, Totals, facts_of, index_path,
 };
 
 const SCRIPTS: f64 = 3.0;
@@ -392,11 +392,7 @@ fn snapshot_twice_is_the_same_index() {
         (0..20).for_each(|_| script.edit());
         let snapshot = |at: &str| -> (Vec<u8>, Totals) {
             let list = script.tree.folder().join(at);
-            let draft = Draft::begin(&list, true).unwrap();
-            let clock = Box::new(AllIsOld);
-            let (root, options) = (script.tree.root(), Options::new());
-            let made = Update::new().run(None, &root, draft, clock, &options, &mut |_| {}).unwrap();
-            let totals = made.draft.appear().unwrap();
+            let totals = common::snapshot_at(&list, &script.tree.root(), &Update::new());
             (index_without_header(&list), totals)
         };
         assert_eq!(snapshot("one.b3"), snapshot("two.b3"), "{:#?}", script.steps);

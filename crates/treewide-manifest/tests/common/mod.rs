@@ -9,7 +9,8 @@ pub mod random;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use treewide_manifest::machine::{Clock, Draft, Update, Verify, diff};
+use std::time::Duration;
+use treewide_manifest::machine::{Clock, Draft, Made, Update, Verify, diff};
 use treewide_manifest::record::Type;
 use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{
@@ -127,12 +128,12 @@ impl Tree {
     }
 
     pub fn said(&self, verify: Verify) -> Result<Said, Error> {
-        let mut said = Said::default();
-        let manifest = Manifest::open(&self.list())?;
-        said.report =
-            verify.run(&manifest, &self.root(), &Options::new(), &mut |it| said.add(it))?;
-        said.check();
-        Ok(said)
+        said_of(&self.list(), &self.root(), &verify)
+    }
+
+    /// An update, or a snapshot, that has not appeared yet.
+    pub fn make(&self, update: &Update, options: &Options) -> Result<Made, Error> {
+        make(&self.list(), &self.root(), update, options, &mut |_| {})
     }
 
     pub fn update(&self) -> Said {
@@ -176,12 +177,7 @@ impl Tree {
     /// The list and the facts that a snapshot has now.
     pub fn afresh(&self, rules: Rules) -> (Vec<u8>, Totals) {
         let path = self.folder.path().join("afresh.b3");
-        let draft = Draft::begin(&path, true).unwrap();
-        let clock = Box::new(AllIsOld);
-        let update = Update::new().rules(rules);
-        let made =
-            update.run(None, &self.root(), draft, clock, &Options::new(), &mut |_| {}).unwrap();
-        let totals = made.draft.appear().unwrap();
+        let totals = snapshot_at(&path, &self.root(), &Update::new().rules(rules));
         let list = fs::read(&path).unwrap();
         fs::remove_file(treewide_manifest::index_path(&path)).unwrap();
         fs::remove_file(path).unwrap();
@@ -242,19 +238,49 @@ impl Said {
         self.findings.iter().filter(is_read).map(|it| it.name.clone()).collect()
     }
 
-    pub fn verdict(&self, name: &str) -> &Verdict {
+    pub fn finding(&self, name: &str) -> &Finding {
         let finding = self.findings.iter().find(|it| it.name == name.as_bytes());
-        &finding.unwrap_or_else(|| panic!("nothing about {name}")).verdict
+        finding.unwrap_or_else(|| panic!("nothing about {name}"))
+    }
+
+    pub fn verdict(&self, name: &str) -> &Verdict {
+        &self.finding(name).verdict
     }
 
     pub fn detail(&self, name: &str) -> String {
-        let finding = self.findings.iter().find(|it| it.name == name.as_bytes());
-        finding.unwrap_or_else(|| panic!("nothing about {name}")).detail()
+        self.finding(name).detail()
     }
 
     pub fn is_fine(&self) -> bool {
         !self.report.differs() && self.report.is_certain()
     }
+}
+
+/// What a run says of the tree at `root`.
+pub fn said_of(list: &Path, root: &Path, verify: &Verify) -> Result<Said, Error> {
+    let (mut said, manifest) = (Said::default(), Manifest::open(list)?);
+    said.report = verify.run(&manifest, root, &Options::new(), &mut |it| said.add(it))?;
+    said.check();
+    Ok(said)
+}
+
+/// Makes a manifest, from the one in its place if there is one. It keeps a journal, and continues with one that is there.
+pub fn make(
+    list: &Path,
+    root: &Path,
+    update: &Update,
+    options: &Options,
+    each: &mut dyn FnMut(Finding),
+) -> Result<Made, Error> {
+    let draft = Draft::begin(list, true)?.with_journal_from(true, Duration::ZERO);
+    let old = list.exists().then(|| Manifest::open(list)).transpose()?;
+    update.run(old.as_ref(), root, draft, Box::new(AllIsOld), options, each)
+}
+
+/// Makes a manifest that appears.
+pub fn snapshot_at(list: &Path, root: &Path, update: &Update) -> Totals {
+    let made = make(list, root, update, &Options::new(), &mut |_| {}).unwrap();
+    made.draft.appear().unwrap()
 }
 
 pub fn diff_of(old: &Manifest, new: &Manifest) -> Said {

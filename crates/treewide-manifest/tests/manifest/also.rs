@@ -4,7 +4,6 @@ use crate::common::{AllIsOld, Tree};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use treewide_digests::check::{Finding, Status};
 use treewide_digests::{Algorithm, List, Reading};
 use treewide_files::check::ListedFiles;
@@ -13,9 +12,9 @@ use treewide_files::list::Lines;
 use treewide_files::{Item, Source};
 use treewide_manifest::also;
 use treewide_manifest::journal::is_left;
-use treewide_manifest::machine::{Against, Draft, Made, Update};
+use treewide_manifest::machine::{Against, Update};
 use treewide_manifest::record::{FileRecord, What};
-use treewide_manifest::{Error, Globs, Loss, Manifest, Options, Outboards, Rules, index_path};
+use treewide_manifest::{Globs, Loss, Manifest, Options, Outboards, Rules, index_path};
 
 const SHA256: Algorithm = Algorithm::SHA256;
 const MD5: Algorithm = Algorithm::MD5;
@@ -26,12 +25,6 @@ fn with(algorithms: &[Algorithm]) -> Update {
 
 fn snapshot(tree: &Tree, algorithms: &[Algorithm]) {
     tree.snapshot_with(with(algorithms), Box::new(AllIsOld));
-}
-
-fn make(tree: &Tree, update: &Update, options: &Options) -> Result<Made, Error> {
-    let old = tree.list().exists().then(|| tree.manifest());
-    let draft = Draft::begin(&tree.list(), true)?.with_journal_from(true, Duration::ZERO);
-    update.run(old.as_ref(), &tree.root(), draft, Box::new(AllIsOld), options, &mut |_| {})
 }
 
 fn expected(content: &[u8], algorithm: Algorithm) -> Vec<u8> {
@@ -69,7 +62,7 @@ fn snapshot_has_the_digests_of_files_of_every_length() {
     for threads in [1, 2] {
         let options = Options::new().threads(threads);
         let update = with(&[SHA256, MD5]).full(true);
-        make(&tree, &update, &options).unwrap().draft.appear().unwrap();
+        tree.make(&update, &options).unwrap().draft.appear().unwrap();
         assert!(has(&tree, "empty", b"", &[MD5, SHA256]));
         assert!(has(&tree, "a", b"abc", &[MD5, SHA256]));
         assert!(files.iter().all(|(name, len)| has(&tree, name, &long(*len), &[MD5, SHA256])));
@@ -148,7 +141,7 @@ fn file_that_changes_while_it_is_read_has_the_digests_of_the_end() {
         }
     };
     let options = Options::new().threads(1).progress(Arc::new(change));
-    make(&tree, &with(&[SHA256]), &options).unwrap().draft.appear().unwrap();
+    tree.make(&with(&[SHA256]), &options).unwrap().draft.appear().unwrap();
     let content = fs::read(tree.at("a")).unwrap();
     assert_eq!(content[0], 77);
     assert!(has(&tree, "a", &content, &[SHA256]) && has(&tree, "b", b"22", &[SHA256]));
@@ -165,7 +158,7 @@ fn names_of_one_file_have_the_same_digests_from_one_reading() {
     crate::common::aged::waiting::wait_until_links_count(&tree.at("longer"));
     let options = Options::new().threads(1);
     let report = {
-        let made = make(&tree, &with(&[SHA256]), &options).unwrap();
+        let made = tree.make(&with(&[SHA256]), &options).unwrap();
         made.draft.appear().unwrap();
         made.report
     };
@@ -180,7 +173,7 @@ fn names_of_one_file_have_the_same_digests_from_one_reading() {
 fn resume_uses_what_has_every_wanted_digest() {
     let tree = Tree::new(&[("a", "1"), ("b", "22")]);
     let end_early =
-        |algorithms: &[Algorithm]| make(&tree, &with(algorithms), &Options::new()).unwrap().report;
+        |algorithms: &[Algorithm]| tree.make(&with(algorithms), &Options::new()).unwrap().report;
     assert_eq!(end_early(&[SHA256]).files_read, 2);
     assert!(is_left(&tree.list()) && !tree.list().exists());
     // Fewer are a part of them.
@@ -189,7 +182,7 @@ fn resume_uses_what_has_every_wanted_digest() {
     let report = end_early(&[MD5]);
     assert_eq!((report.files_resumed, report.files_read), (0, 2));
     tree.write("b", "other");
-    let made = make(&tree, &with(&[MD5]), &Options::new()).unwrap();
+    let made = tree.make(&with(&[MD5]), &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.report.files_read), (1, 1));
     made.draft.appear().unwrap();
     assert!(has(&tree, "a", b"1", &[MD5]) && has(&tree, "b", b"other", &[MD5]));
@@ -220,7 +213,7 @@ fn index_with_an_unknown_algorithm_is_not_updated() {
     let text = fs::read_to_string(index_path(&tree.list())).unwrap();
     tree.forge_index(&text.replace("\"also\":[\"sha256\"]", "\"also\":[\"sha256\",\"sha9\"]"));
     assert!(tree.verify().is_fine() && tree.quick().is_fine());
-    let error = make(&tree, &Update::new(), &Options::new()).unwrap_err().to_string();
+    let error = tree.make(&Update::new(), &Options::new()).unwrap_err().to_string();
     assert!(error.contains("has digests by \"sha9\", which this program does not know"), "{error}");
 }
 
@@ -230,7 +223,7 @@ fn outboards_are_made_as_well() {
     tree.write("long", long(3 << 20));
     let outboards = Outboards::new(tree.folder().join("outboards")).min(100_000);
     let update = with(&[SHA256]).outboards(outboards.clone());
-    let made = make(&tree, &update, &Options::new()).unwrap();
+    let made = tree.make(&update, &Options::new()).unwrap();
     assert_eq!((made.outboards.files, &made.outboards.failed), (1, &None));
     made.draft.appear().unwrap();
     assert!(has(&tree, "a", b"1", &[SHA256]) && has(&tree, "long", &long(3 << 20), &[SHA256]));
@@ -258,7 +251,7 @@ fn against_withholds_the_manifest_and_keeps_what_was_read() {
     let files: [(&str, &[u8]); 3] = [("a", b"1"), ("b", b"22"), ("c", b"333")];
     let tree = Tree::new(&[("a", "1"), ("b", "x2"), ("c", "333"), ("d", "4")]);
     let update = || with(&[MD5]).against(against(SHA256, &files));
-    let made = make(&tree, &update(), &Options::new()).unwrap();
+    let made = tree.make(&update(), &Options::new()).unwrap();
     let compared = made.compared.unwrap();
     assert_eq!((compared.ok, compared.unlisted, compared.is_success()), (2, 1, false));
     let [Finding { status: Status::Failed, bytes: Some(2), path, .. }] = &compared.differ[..]
@@ -276,7 +269,7 @@ fn against_withholds_the_manifest_and_keeps_what_was_read() {
     assert!(is_left(&tree.list()) && !tree.list().exists());
     // Only the file that was restored is read, and the index has the digests that it is to have.
     tree.write("b", "22");
-    let made = make(&tree, &update(), &Options::new()).unwrap();
+    let made = tree.make(&update(), &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.report.files_read), (3, 1));
     let compared = made.compared.unwrap();
     assert!(compared.is_success() && compared.algorithms == [SHA256], "{compared:?}");
@@ -285,7 +278,7 @@ fn against_withholds_the_manifest_and_keeps_what_was_read() {
     // An update compares files that it need not read.
     tree.flip("c");
     let all = Globs::new(&["*"]).unwrap();
-    let made = make(&tree, &update().accept_rot(all), &Options::new()).unwrap();
+    let made = tree.make(&update().accept_rot(all), &Options::new()).unwrap();
     assert_eq!(made.compared.unwrap().ok, 2);
     assert!(made.draft.appear().is_err() && has(&tree, "c", b"333", &[MD5]));
 }
@@ -294,6 +287,6 @@ fn against_withholds_the_manifest_and_keeps_what_was_read() {
 fn against_fails_where_nothing_is_compared() {
     let tree = Tree::new(&[("a", "1")]);
     let update = Update::new().against(Against::new());
-    let made = make(&tree, &update, &Options::new()).unwrap();
+    let made = tree.make(&update, &Options::new()).unwrap();
     assert!(made.draft.appear().is_err() && !tree.list().exists());
 }

@@ -1,13 +1,11 @@
 //! Attempts to make a run say that a tree is as listed when it is not, or the other way round.
 
-use crate::common::{AllIsOld, Said, Tree};
-use std::ffi::OsStr;
+use crate::common::{AllIsOld, Tree, diff_of, said_of, snapshot_at};
 use std::fs;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use treewide_manifest::machine::{Draft, Update, Verify, diff};
+use treewide_manifest::machine::{Draft, Update, Verify};
 use treewide_manifest::{Budget, Class, Globs, Loss, Manifest, Options, Rules, index_path};
 
 fn tree() -> Tree {
@@ -48,24 +46,14 @@ fn index_adds_no_file_that_the_list_could_name() {
     }
 }
 
-#[test]
-fn index_with_a_line_twice_gives_no_second_verdict() {
-    let tree = tree();
-    tree.snapshot();
-    insert_line(&tree, r#"{"path":"b/c""#, r#"{"path":"b","type":"dir"}"#);
-    for said in [tree.verify(), tree.quick()] {
-        assert!(!said.is_fine());
-        assert!(!said.report.differs(), "{:?}", said.differences());
-    }
-}
-
 /// A path has one verdict, whatever an index calls it.
 #[test]
 fn index_with_a_path_as_two_types_gives_no_second_verdict() {
     type Edit<'a> = (&'a str, &'a dyn Fn(&Tree));
     let directory = |path: &str| format!(r#"{{"path":"{path}","type":"dir"}}"#);
     let link = r#"{"path":"b","type":"link","target":"x"}"#;
-    let edits: [Edit<'_>; 5] = [
+    let edits: [Edit<'_>; 6] = [
+        ("a directory twice", &|it| insert_line(it, r#"{"path":"b/c""#, &directory("b"))),
         ("a file and a directory", &|it| {
             insert_line(it, r#"{"path":"b.x""#, &directory("a"));
         }),
@@ -104,11 +92,7 @@ fn index_with_a_path_as_two_types_gives_no_second_verdict() {
         for said in [tree.verify(), tree.quick()] {
             assert!(said.report.damage.is_some(), "{what}");
         }
-        let list = Manifest::open(&tree.list()).unwrap();
-        let mut said = Said::default();
-        said.report =
-            diff(&list, &list, &Default::default(), &mut |finding| said.add(finding)).unwrap();
-        said.check();
+        diff_of(&tree.manifest(), &tree.manifest());
         assert!(matches!(tree.refused(&Update::new()), Loss::Damage(_)), "{what}");
         tree.accept();
         assert!(tree.verify().is_fine(), "{what}: after an update");
@@ -119,13 +103,23 @@ fn index_with_a_path_as_two_types_gives_no_second_verdict() {
 #[test]
 fn index_that_changes_after_it_was_opened_is_an_error() {
     let tree = tree();
-    tree.snapshot();
-    let manifest = tree.manifest();
-    let rules = Rules { exclude: vec!["new".into()], ..Rules::default() };
-    tree.snapshot_with(Update::new().rules(rules), Box::new(AllIsOld));
-    let options = Options::new();
-    let error = Verify::new().run(&manifest, &tree.root(), &options, &mut |_| {}).unwrap_err();
-    assert!(error.to_string().contains("the index changed while it was being read"), "{error}");
+    let other_rules = || {
+        let rules = Rules { exclude: vec!["new".into()], ..Rules::default() };
+        tree.snapshot_with(Update::new().rules(rules), Box::new(AllIsOld));
+    };
+    let other_list = || {
+        tree.write("a", "11");
+        tree.update();
+    };
+    for change in [&other_rules as &dyn Fn(), &other_list] {
+        tree.snapshot();
+        let manifest = tree.manifest();
+        change();
+        let options = Options::new();
+        let error = Verify::new().run(&manifest, &tree.root(), &options, &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("the index changed while it was being read"), "{error}");
+        assert!(tree.verify().is_fine());
+    }
 }
 
 #[test]
@@ -134,7 +128,7 @@ fn index_that_was_edited_is_not_used() {
     fn end(text: &str) -> &str {
         &text[text.rfind("{\"end\"").unwrap()..]
     }
-    let edits: [Edit<'_>; 13] = [
+    let edits: [Edit<'_>; 16] = [
         ("cut", &|text| text[..text.len() / 2].into()),
         ("without its last line", &|text| text.replace(end(text), "")),
         ("byte order mark", &|text| format!("\u{feff}{text}")),
@@ -150,6 +144,9 @@ fn index_that_was_edited_is_not_used() {
         ("other type", &|text| text.replacen("\"type\":\"file\"", "\"type\":\"pipe\"", 1)),
         ("leads out", &|text| text.replacen("\"path\":\"a\"", "\"path\":\"../a\"", 1)),
         ("other length", &|text| text.replacen("\"bytes\":1", "\"bytes\":2", 1)),
+        ("other name", &|text| text.replacen("{\"path\":\"a\"", "{\"path\":\"0\"", 1)),
+        ("other count", &|text| text.replacen("{\"end\":5", "{\"end\":4", 1)),
+        ("other rules", &|text| text.replacen("\"hidden\":true", "\"hidden\":false", 1)),
         ("swapped lines", &|text| {
             let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
             lines.swap(1, 2);
@@ -168,45 +165,30 @@ fn index_that_was_edited_is_not_used() {
             assert!(verdict.is_doubtful(), "{what}: {verdict:?}");
             assert_eq!(said.verdict("a").class(), Class::Same, "{what}");
         }
-        assert!(matches!(tree.refused(&Update::new()), Loss::Damage(_)), "{what}");
-        tree.accept();
+        for update in [Update::new(), Update::new().full(true)] {
+            assert!(matches!(tree.refused(&update), Loss::Damage(_)), "{what}");
+        }
+        assert!(tree.accept().report.damage.is_some(), "{what}");
         assert!(tree.verify().is_fine(), "{what}: after an update");
     }
 }
 
 #[test]
-fn list_that_was_edited_is_refused_or_parted_from_its_index() {
-    type Edit<'a> = (&'a str, &'a dyn Fn(&str) -> String, bool);
-    let edits: [Edit<'_>; 9] = [
-        ("cut in a digest", &|text| text[..text.len() - 20].into(), false),
-        ("cut before a line end", &|text| text[..text.len() - 1].into(), false),
-        (
-            "without its last line",
-            &|text| {
-                let lines: Vec<&str> = text.split_inclusive('\n').collect();
-                lines[..lines.len() - 1].concat()
-            },
-            true,
-        ),
-        ("leads out", &|text| text.replacen("  a\n", "  ../a\n", 1), false),
-        ("absolute", &|text| text.replacen("  a\n", "  /etc/passwd\n", 1), false),
-        ("empty part", &|text| text.replacen("  b/c\n", "  b//c\n", 1), false),
-        ("two digests", &|text| format!("{}  a\n{text}", treewide::hash(b"2")), false),
-        ("another digest", &|text| text.replacen(&text[..3], "000", 1), true),
-        ("without its first line", &|text| text[text.find('\n').unwrap() + 1..].into(), true),
+fn list_that_was_edited_is_parted_from_its_index() {
+    type Edit = fn(&str) -> String;
+    let edits: [(&str, Edit); 2] = [
+        ("another digest", |text| text.replacen(&text[..3], "000", 1)),
+        ("without its first line", |text| text[text.find('\n').unwrap() + 1..].into()),
     ];
-    for (what, edit, is_list) in edits {
+    for (what, edit) in edits {
         let tree = tree();
         tree.snapshot();
         let text = fs::read_to_string(tree.list()).unwrap();
         fs::write(tree.list(), edit(&text)).unwrap();
-        assert_eq!(Manifest::open(&tree.list()).is_ok(), is_list, "{what}");
-        if is_list {
-            for said in [tree.verify(), tree.quick()] {
-                assert!(said.report.differs(), "{what}");
-                assert!(said.report.damage.is_some(), "{what}");
-                assert_eq!(said.report.files_unread, 0, "{what}");
-            }
+        for said in [tree.verify(), tree.quick()] {
+            assert!(said.report.differs(), "{what}");
+            assert!(said.report.damage.is_some(), "{what}");
+            assert_eq!(said.report.files_unread, 0, "{what}");
         }
     }
 }
@@ -228,23 +210,6 @@ fn list_that_changes_after_it_was_opened_is_an_error() {
     assert!(error.to_string().contains("changed while it was being read"), "{error}");
 }
 
-#[test]
-fn globs_that_match_nothing_check_nothing() {
-    let tree = tree();
-    tree.snapshot();
-    let only = |glob: &str| Verify::new().only(Globs::new(&[glob]).unwrap());
-    let said = tree.said(only("b/nothing")).unwrap();
-    assert_eq!(said.report.entries(), 0);
-    assert!(!said.report.is_certain());
-    assert!(tree.said(only("b/c")).unwrap().is_fine());
-    // An index says that a tree is empty.
-    let empty = Tree::new(&[]);
-    empty.snapshot();
-    assert!(empty.verify().is_fine());
-    fs::remove_file(index_path(&empty.list())).unwrap();
-    assert!(!empty.verify().is_fine());
-}
-
 /// Opening a pipe waits for a writer.
 #[test]
 fn pipes_in_the_place_of_index_and_journal_are_not_opened() {
@@ -259,15 +224,9 @@ fn pipes_in_the_place_of_index_and_journal_are_not_opened() {
     for said in [tree.verify(), tree.quick()] {
         assert!(!said.report.is_certain() && !said.report.differs());
     }
-    for resumes in [false, true] {
-        fs::remove_file(index_path(&tree.list())).ok();
-        let draft = Draft::begin(&tree.list(), true).unwrap().with_journal(resumes);
-        let (clock, options) = (Box::new(AllIsOld), Options::new());
-        let (old, root) = (tree.manifest(), tree.root());
-        let made = Update::new().run(Some(&old), &root, draft, clock, &options, &mut |_| {});
-        let unused = made.unwrap().report.unused_journal;
-        assert_eq!(unused.as_deref(), Some("is not a regular file"));
-    }
+    fs::remove_file(index_path(&tree.list())).unwrap();
+    let made = tree.make(&Update::new(), &Options::new()).unwrap();
+    assert_eq!(made.report.unused_journal.as_deref(), Some("is not a regular file"));
 }
 
 /// Nor are they waited for in the place of the list, to read it or to write it.
@@ -342,26 +301,13 @@ fn update_with_other_rules_is_a_snapshot() {
 fn only_the_manifest_itself_is_left_out() {
     let tree = tree();
     let list = tree.at("X.b3");
-    let snapshot = |old: Option<&Path>, list: &Path| {
-        let old = old.map(|old| Manifest::open(old).unwrap());
-        let (draft, clock) = (Draft::begin(list, true).unwrap(), Box::new(AllIsOld));
-        let (root, options) = (tree.root(), Options::new());
-        let made =
-            Update::new().run(old.as_ref(), &root, draft, clock, &options, &mut |_| {}).unwrap();
-        made.draft.appear().unwrap();
-    };
-    let verify = |list: &Path, root: &Path| {
-        let mut said = Said::default();
-        let manifest = Manifest::open(list).unwrap();
-        let options = Options::new();
-        said.report = Verify::new().run(&manifest, root, &options, &mut |it| said.add(it)).unwrap();
-        said.check();
-        said.differences()
-    };
-    snapshot(None, &list);
-    assert_eq!(verify(&list, &tree.root()), [""; 0]);
-    snapshot(Some(&list), &list);
-    assert_eq!(verify(&list, &tree.root()), [""; 0]);
+    let snapshot = |list: &Path| snapshot_at(list, &tree.root(), &Update::new());
+    let verify =
+        |list: &Path, root: &Path| said_of(list, root, &Verify::new()).unwrap().differences();
+    for _ in 0..2 {
+        snapshot(&list);
+        assert_eq!(verify(&list, &tree.root()), [""; 0]);
+    }
     // By a link to the root, and by a longer way.
     let link = tree.folder().join("link");
     symlink(tree.root(), &link).unwrap();
@@ -369,7 +315,7 @@ fn only_the_manifest_itself_is_left_out() {
     assert_eq!(verify(&link.join("b/../X.b3"), &tree.root().join("b/..")), [""; 0]);
     // A new manifest next to the old one covers that.
     let other = tree.at("Y.b3");
-    snapshot(None, &other);
+    snapshot(&other);
     assert_eq!(verify(&other, &tree.root()), [""; 0]);
     fs::remove_file(&other).unwrap();
     fs::remove_file(index_path(&other)).unwrap();
@@ -439,13 +385,8 @@ fn as_nobody() {
     let folder = std::env::var_os("TREEWIDE_ATTACK_TREE").expect("the other test sets it");
     let folder = Path::new(&folder);
     for quick in [false, true] {
-        let mut said = Said::default();
-        let manifest = Manifest::open(&folder.join("X.b3")).unwrap();
         let verify = Verify::new().quick(quick);
-        let options = Options::new();
-        said.report =
-            verify.run(&manifest, &folder.join("root"), &options, &mut |it| said.add(it)).unwrap();
-        said.check();
+        let said = said_of(&folder.join("X.b3"), &folder.join("root"), &verify).unwrap();
         assert!(!said.report.is_certain());
         assert!(!said.report.differs(), "{:?}", said.differences());
         assert_eq!(said.verdict("a").class(), Class::Same);
@@ -471,26 +412,6 @@ fn deep_trees_are_compared() {
     for said in [tree.verify(), tree.quick(), tree.update()] {
         assert!(said.is_fine(), "{:?}", said.differences());
     }
-}
-
-#[test]
-fn names_that_are_not_utf_8_are_compared() {
-    let tree = tree();
-    let at = |name: &[u8]| tree.root().join(OsStr::from_bytes(name));
-    let names = [&b"\xff"[..], "\u{fffd}".as_bytes()];
-    fs::write(at(names[0]), "1").unwrap();
-    fs::write(at(names[1]), "2").unwrap();
-    tree.snapshot();
-    assert!(tree.verify().is_fine());
-    assert_eq!(tree.quick().report.files_unread, 6);
-    fs::write(at(names[0]), "2").unwrap();
-    fs::write(at(names[1]), "1").unwrap();
-    for said in [tree.verify(), tree.quick(), tree.update()] {
-        assert_eq!(said.report.count(Class::Changed), 2);
-    }
-    // Without the index they are new.
-    fs::remove_file(index_path(&tree.list())).unwrap();
-    assert_eq!(tree.verify().report.count(Class::Added), 2);
 }
 
 /// A day to come, from a clock that was wrong, would never be the oldest.

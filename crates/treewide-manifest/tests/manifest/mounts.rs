@@ -1,6 +1,6 @@
 //! Hostile cases that need a file system of their own. They run where root can mount one, and say SKIPPED elsewhere.
 
-use crate::common::{AllIsOld, Said, Tree, clock};
+use crate::common::{AllIsOld, Said, Tree, clock, said_of};
 use crate::loops::Turn;
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -87,12 +87,7 @@ fn make(list: &Path, root: &Path, rules: Rules, moments: Box<dyn Moments>, updat
 }
 
 fn verify(list: &Path, root: &Path, quick: bool) -> Said {
-    let mut said = Said::default();
-    let manifest = Manifest::open(list).unwrap();
-    let verify = Verify::new().quick(quick);
-    said.report = verify.run(&manifest, root, &Options::new(), &mut |it| said.add(it)).unwrap();
-    said.check();
-    said
+    said_of(list, root, &Verify::new().quick(quick)).unwrap()
 }
 
 /// The disk changes a byte, and no one has written to the file.

@@ -1,14 +1,13 @@
 //! Outboards next to a manifest: made in the same read, found by digest, and never believed further than the digest proves.
 
-use crate::common::{AllIsOld, Said, Tree};
+use crate::common::Tree;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 use treewide::outboard::{self, Flaw, FlawKind, Group};
-use treewide_manifest::machine::{Draft, Made, Update, Verify};
-use treewide_manifest::{Bad, Error, Located, Options, Outboards, Progress, Rules};
+use treewide_manifest::machine::{Update, Verify};
+use treewide_manifest::{Bad, Located, Options, Outboards, Progress, Rules};
 
 /// The least length of files that have outboards here.
 const MIN: u64 = 50_000;
@@ -45,16 +44,10 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn make(tree: &Tree, update: &Update, resumes: bool, options: &Options) -> Result<Made, Error> {
-    let old = tree.list().exists().then(|| tree.manifest());
-    let draft = Draft::begin(&tree.list(), true)?.with_journal_from(resumes, Duration::ZERO);
-    update.run(old.as_ref(), &tree.root(), draft, Box::new(AllIsOld), options, &mut |_| {})
-}
-
 /// Makes the manifest, and returns how many outboards were written and files read.
 fn made(tree: &Tree) -> (u64, u64) {
     let update = Update::new().outboards(outboards(tree));
-    let made = make(tree, &update, false, &Options::new()).unwrap();
+    let made = tree.make(&update, &Options::new()).unwrap();
     assert_eq!(made.outboards.failed, None);
     made.draft.appear().unwrap();
     (made.outboards.files, made.report.files_read)
@@ -62,12 +55,8 @@ fn made(tree: &Tree) -> (u64, u64) {
 
 /// What `verify` says of the bytes of a file.
 fn located(tree: &Tree, name: &str) -> Option<Located> {
-    let mut findings = Vec::new();
-    let verify = Verify::new().outboards(outboards(tree));
-    let run =
-        verify.run(&tree.manifest(), &tree.root(), &Options::new(), &mut |it| findings.push(it));
-    run.unwrap();
-    findings.into_iter().find(|it| it.name == name.as_bytes()).unwrap().located
+    let said = tree.said(Verify::new().outboards(outboards(tree))).unwrap();
+    said.finding(name).located.clone()
 }
 
 fn bad(tree: &Tree, name: &str) -> Bad {
@@ -200,27 +189,27 @@ fn outboards_are_not_written_into_the_tree() {
     for inside in ["outboards", "b/new/er", ""] {
         let outboards = Outboards::new(tree.at(inside)).min(MIN);
         let update = Update::new().outboards(outboards);
-        let error = make(&tree, &update, false, &Options::new()).unwrap_err().to_string();
+        let error = tree.make(&update, &Options::new()).unwrap_err().to_string();
         assert!(error.contains("is in the directory that the manifest is of"), "{error}");
     }
     assert!(!tree.at("b/new").exists() && !tree.at("outboards").exists());
     // There is no such directory yet, so that `..` leads nowhere.
     let around = tree.folder().join("new/..").join(tree.root().file_name().unwrap()).join("er");
     let update = Update::new().outboards(Outboards::new(around).min(MIN));
-    let error = make(&tree, &update, false, &Options::new()).unwrap_err().to_string();
+    let error = tree.make(&update, &Options::new()).unwrap_err().to_string();
     assert!(error.contains("is in the directory that the manifest is of"), "{error}");
     fs::remove_dir(tree.at("er")).unwrap();
     // Unless it is left out.
     let rules = Rules { exclude: vec!["/b/new/".into()], ..Rules::default() };
     let update = Update::new().rules(rules).outboards(Outboards::new(tree.at("b/new/er")).min(MIN));
-    let made = make(&tree, &update, false, &Options::new()).unwrap();
+    let made = tree.make(&update, &Options::new()).unwrap();
     assert_eq!((made.outboards.files, names(&tree.at("b/new/er")).len()), (4, 3));
     made.draft.appear().unwrap();
     assert!(tree.verify().is_fine());
     // A file is in the way.
     fs::write(folder(&tree), "").unwrap();
     let update = Update::new().outboards(outboards(&tree));
-    let error = make(&tree, &update, false, &Options::new()).unwrap_err().to_string();
+    let error = tree.make(&update, &Options::new()).unwrap_err().to_string();
     assert!(error.contains("outboards: cannot write"), "{error}");
 }
 
@@ -250,30 +239,12 @@ fn outboards_that_cannot_be_written_cost_no_manifest() {
     });
     let options = Options::new().progress(Arc::new(progress));
     let update = Update::new().outboards(outboards(&tree));
-    let made = make(&tree, &update, false, &options).unwrap();
+    let made = tree.make(&update, &options).unwrap();
     let failed = made.outboards.failed.clone().unwrap();
     assert!(failed.contains("outboards: cannot write: "), "{failed}");
     assert_eq!((made.outboards.files, made.report.files_read), (1, 6));
     made.draft.appear().unwrap();
     assert!(tree.verify().is_fine());
-}
-
-#[test]
-fn outboards_of_files_that_change_are_not_kept() {
-    let tree = Tree::new(&[]);
-    tree.write("a", content(100_000));
-    let (path, count) = (tree.at("a"), AtomicU64::new(0));
-    let progress = When(move |reached: Option<&Path>| {
-        // While it is read, each time.
-        if reached.is_none() {
-            flip(&path, count.fetch_add(1, Ordering::Relaxed) as usize);
-        }
-    });
-    let options = Options::new().progress(Arc::new(progress));
-    let update = Update::new().outboards(outboards(&tree));
-    let made = make(&tree, &update, false, &options).unwrap();
-    assert_eq!(made.report.count(treewide_manifest::Class::Changing), 1);
-    assert_eq!((made.outboards.files, names(&folder(&tree))), (0, Vec::new()));
 }
 
 /// Such as a log, or a database. What was read is a mixture, whose digest would let each later run speak of rot.
@@ -296,8 +267,9 @@ fn file_that_changes_while_it_is_read_keeps_its_digest_until_it_is_read_in_peace
         let update = Update::new().full(true).outboards(outboards(&tree));
         // Each write has a time of its own.
         tree.age();
-        let made = make(&tree, &update, false, &options).unwrap();
+        let made = tree.make(&update, &options).unwrap();
         assert_eq!(made.report.count(treewide_manifest::Class::Changing), 1);
+        assert_eq!((made.outboards.files, names(&folder(&tree))), (0, Vec::new()));
         made.draft.appear().unwrap();
         let list = fs::read_to_string(tree.list()).unwrap();
         assert_eq!((list.contains(&line), list.contains("  a\n")), (is_recorded, is_recorded));
@@ -316,7 +288,7 @@ fn runs_share_a_folder() {
         for tree in &trees {
             scope.spawn(|| {
                 let update = Update::new().outboards(Outboards::new(shared.path()).min(MIN));
-                let made = make(tree, &update, false, &Options::new()).unwrap();
+                let made = tree.make(&update, &Options::new()).unwrap();
                 assert_eq!((made.outboards.files, made.outboards.failed), (4, None));
                 made.draft.appear().unwrap();
             });
@@ -324,12 +296,9 @@ fn runs_share_a_folder() {
     });
     assert_eq!(names(shared.path()).len(), 3);
     for tree in &trees {
-        let mut said = Said::default();
         flip(&tree.at("c"), 5);
         let verify = Verify::new().outboards(Outboards::new(shared.path()));
-        let each = &mut |it| said.add(it);
-        verify.run(&tree.manifest(), &tree.root(), &Options::new(), each).unwrap();
-        assert_eq!(said.differences(), ["changed c"]);
+        assert_eq!(tree.said(verify).unwrap().differences(), ["changed c"]);
     }
 }
 
@@ -337,13 +306,13 @@ fn runs_share_a_folder() {
 #[test]
 fn resumed_files_have_outboards_too() {
     let tree = tree();
-    drop(make(&tree, &Update::new(), false, &Options::new()).unwrap());
+    drop(tree.make(&Update::new(), &Options::new()).unwrap());
     let update = Update::new().outboards(outboards(&tree));
-    let made = make(&tree, &update, true, &Options::new()).unwrap();
+    let made = tree.make(&update, &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.outboards.files), (2, 4));
     drop(made);
     // Its outboards are there when it continues once more.
-    let made = make(&tree, &update, true, &Options::new()).unwrap();
+    let made = tree.make(&update, &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.outboards.files), (6, 0));
     made.draft.appear().unwrap();
     assert!(tree.verify().is_fine());

@@ -3,12 +3,12 @@
 use crate::common::{AllIsOld, Tree, clock};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 use treewide_manifest::journal::journal_path;
-use treewide_manifest::machine::{Draft, Update, Verify};
+use treewide_manifest::machine::Update;
 use treewide_manifest::trust::{Moment, Moments};
 use treewide_manifest::{Class, Options, Rules};
 
@@ -153,19 +153,6 @@ fn file_that_vanishes_before_it_is_read_is_removed() {
     assert!(said.report.is_certain() && tree.verify().is_fine());
 }
 
-/// It says that the index is not that of the list any more.
-#[test]
-fn verify_while_an_update_is_under_way_takes_no_half_of_both() {
-    let tree = Tree::new(&[("a", "1"), ("b", "2")]);
-    tree.snapshot();
-    let old = tree.manifest();
-    tree.write("b", "22");
-    tree.update();
-    let error = Verify::new().run(&old, &tree.root(), &Options::new(), &mut |_| {}).unwrap_err();
-    assert!(error.to_string().contains("the index changed while it was being read"), "{error}");
-    assert!(tree.verify().is_fine());
-}
-
 /// Links that lead to themselves, to a directory above, and to `/`.
 #[test]
 fn links_that_lead_in_circles_come_to_an_end() {
@@ -209,10 +196,7 @@ fn sparse_file_of_a_tebibyte_is_not_read() {
     );
     journal += &format!("{{\"check\":\"{}\"}}\n", treewide::hash(journal.as_bytes()));
     fs::write(journal_path(&tree.list()), journal).unwrap();
-    let draft = Draft::begin(&tree.list(), true).unwrap().with_journal(true);
-    let (root, options): (PathBuf, _) = (tree.root(), Options::new());
-    let made = Update::new().run(None, &root, draft, Box::new(AllIsOld), &options, &mut |_| {});
-    let made = made.unwrap();
+    let made = tree.make(&Update::new(), &Options::new()).unwrap();
     assert_eq!((made.report.files_resumed, made.report.bytes_resumed), (1, 1 << 40));
     assert_eq!(made.draft.appear().unwrap().bytes, (1 << 40) + 1);
     for said in [tree.quick(), tree.update()] {
@@ -221,23 +205,6 @@ fn sparse_file_of_a_tebibyte_is_not_read() {
     }
     file.set_len(5).unwrap();
     assert_eq!(tree.quick().differences(), ["changed big"]);
-}
-
-/// A lost setuid bit, if modes are recorded.
-#[test]
-fn setuid_bits_are_compared() {
-    let tree = Tree::new(&[("a", "1")]);
-    let set = |mode| {
-        fs::set_permissions(tree.at("a"), fs::Permissions::from_mode(mode)).unwrap();
-    };
-    set(0o4755);
-    let rules = Rules { modes: true, ..Rules::default() };
-    tree.snapshot_with(Update::new().rules(rules), Box::new(AllIsOld));
-    set(0o755);
-    for said in [tree.verify(), tree.quick()] {
-        assert_eq!(said.differences(), ["changed a"]);
-        assert_eq!(said.verdict("a").detail(), "mode 4755 -> 0755");
-    }
 }
 
 /// Two directories change places. Nothing about their files shows it, except that each name has another inode.

@@ -1,33 +1,31 @@
 //! A run continues where another one was ended, and reads what changed since.
 
-use crate::common::{AllIsOld, Said, Tree};
+use crate::common::{AllIsOld, Said, Tree, make, said_of};
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 use treewide_manifest::journal::{is_left, journal_path};
-use treewide_manifest::machine::{Draft, Made, Update};
-use treewide_manifest::{Error, Evidence, Manifest, Options, Report, Rules, index_path};
+use treewide_manifest::machine::{Draft, Made, Update, Verify};
+use treewide_manifest::{Evidence, Options, Report, Rules, index_path};
 
 fn tree() -> Tree {
     Tree::new(&[("a", "1"), ("b/c", "22"), ("b/d", "333"), ("b.x", "4444"), ("e/f", "55555")])
 }
 
-fn make(tree: &Tree, update: &Update, resumes: bool, said: &mut Said) -> Result<Made, Error> {
-    let old = tree.list().exists().then(|| tree.manifest());
-    let draft = Draft::begin(&tree.list(), true)?.with_journal_from(resumes, Duration::ZERO);
-    let (root, options) = (tree.root(), Options::new());
-    update.run(old.as_ref(), &root, draft, Box::new(AllIsOld), &options, &mut |it| said.add(it))
+/// A run that has read everything, and is ended before its manifest appears.
+fn end_early(tree: &Tree) -> Report {
+    tree.make(&Update::new(), &Options::new()).unwrap().report
 }
 
-/// A run that has read everything, and is ended before its manifest appears.
-fn end_early(tree: &Tree, resumes: bool) -> Report {
-    make(tree, &Update::new(), resumes, &mut Said::default()).unwrap().report
+/// The same, which does not use a journal that is there.
+fn anew(tree: &Tree) -> Made {
+    let draft = Draft::begin(&tree.list(), true).unwrap().with_journal_from(false, Duration::ZERO);
+    let (root, clock, options) = (tree.root(), Box::new(AllIsOld), Options::new());
+    Update::new().run(None, &root, draft, clock, &options, &mut |_| {}).unwrap()
 }
 
 /// Continues, and compares the result with a snapshot.
 fn resume(tree: &Tree) -> Report {
-    let mut said = Said::default();
-    let made = make(tree, &Update::new(), true, &mut said).unwrap();
+    let made = tree.make(&Update::new(), &Options::new()).unwrap();
     let totals = made.draft.appear().unwrap();
     let (list, afresh) = tree.afresh(tree.manifest().rules());
     assert_eq!((fs::read(tree.list()).unwrap(), totals), (list, afresh));
@@ -35,17 +33,16 @@ fn resume(tree: &Tree) -> Report {
     made.report
 }
 
-fn refusal(tree: &Tree, update: &Update) -> String {
-    let before = fs::read(journal_path(&tree.list())).unwrap();
-    let error = make(tree, update, true, &mut Said::default()).unwrap_err().to_string();
-    assert_eq!(fs::read(journal_path(&tree.list())).unwrap(), before);
-    error
+fn remove_pair(tree: &Tree) {
+    for path in [tree.list(), index_path(&tree.list())] {
+        fs::remove_file(path).unwrap();
+    }
 }
 
 #[test]
 fn resume_reads_files_that_changed() {
     let tree = tree();
-    assert_eq!(end_early(&tree, false).files_read, 5);
+    assert_eq!(end_early(&tree).files_read, 5);
     assert!(is_left(&tree.list()) && !tree.list().exists());
     tree.flip("b/d");
     fs::remove_file(tree.at("a")).unwrap();
@@ -61,7 +58,7 @@ fn journal_counts_up_to_its_last_check() {
     let tree = tree();
     let mut journal = Vec::new();
     for name in ["z", "y", "x"] {
-        end_early(&tree, true);
+        end_early(&tree);
         tree.write(name, name);
         journal = fs::read(journal_path(&tree.list())).unwrap();
     }
@@ -75,8 +72,7 @@ fn journal_counts_up_to_its_last_check() {
         let report = resume(&tree);
         let known = report.files_resumed;
         assert!(if len < first { known == 0 } else { (5..=7).contains(&known) }, "{len}: {known}");
-        fs::remove_file(tree.list()).unwrap();
-        fs::remove_file(index_path(&tree.list())).unwrap();
+        remove_pair(&tree);
     }
     // Bytes that never reached the disk, and a digest that rotted.
     for (from, to) in [(check - 90, check - 40), (first + 10, first + 11), (check - 1, check + 1)] {
@@ -84,43 +80,28 @@ fn journal_counts_up_to_its_last_check() {
         torn[from..to].fill(0);
         put(&torn);
         assert!(resume(&tree).files_resumed <= 5, "{from}");
-        fs::remove_file(tree.list()).unwrap();
-        fs::remove_file(index_path(&tree.list())).unwrap();
+        remove_pair(&tree);
     }
     // What a run adds to a torn journal is used by the next one.
     put(&journal[..first + 20]);
-    end_early(&tree, true);
+    end_early(&tree);
     assert_eq!(resume(&tree).files_resumed, 8);
-}
-
-/// Makes a manifest with a journal in its place. Why that was not used, and what came of it.
-fn unused(tree: &Tree, root: &Path, resumes: bool) -> (String, Report) {
-    let draft = Draft::begin(&tree.list(), true).unwrap();
-    let draft = draft.with_journal_from(resumes, Duration::ZERO);
-    let (clock, options) = (Box::new(AllIsOld), Options::new());
-    let made = Update::new().run(None, root, draft, clock, &options, &mut |_| {}).unwrap();
-    made.draft.appear().unwrap();
-    for path in [tree.list(), index_path(&tree.list())] {
-        fs::remove_file(path).unwrap();
-    }
-    (made.report.unused_journal.clone().unwrap_or_default(), made.report)
 }
 
 /// The key of a file says that it is as it was, whatever else the run covers.
 #[test]
 fn journal_of_other_rules_is_used() {
     let tree = tree();
-    end_early(&tree, false);
+    end_early(&tree);
     let no_b = Rules { exclude: vec!["b".into()], ..Rules::default() };
-    let made = make(&tree, &Update::new().rules(no_b), true, &mut Said::default()).unwrap();
-    assert_eq!((made.report.files_resumed, made.report.files_read), (3, 0));
-    drop(made);
+    let run = |update: &Update| tree.make(update, &Options::new()).unwrap().report;
+    let report = run(&Update::new().rules(no_b));
+    assert_eq!((report.files_resumed, report.files_read), (3, 0));
     // A journal has modes only if the rules had them.
     let modes = Update::new().rules(Rules { modes: true, ..Rules::default() });
-    let made = make(&tree, &modes, true, &mut Said::default()).unwrap();
-    assert_eq!((made.report.files_resumed, made.report.files_read), (0, 5));
-    drop(made);
-    assert_eq!(make(&tree, &modes, true, &mut Said::default()).unwrap().report.files_resumed, 5);
+    let report = run(&modes);
+    assert_eq!((report.files_resumed, report.files_read), (0, 5));
+    assert_eq!(run(&modes).files_resumed, 5);
 }
 
 /// What cannot be used stops no run, and what is not ours stays.
@@ -128,23 +109,20 @@ fn journal_of_other_rules_is_used() {
 fn journal_that_cannot_be_used_is_set_aside() {
     let tree = tree();
     let path = journal_path(&tree.list());
-    end_early(&tree, false);
+    end_early(&tree);
     let journal = fs::read_to_string(&path).unwrap();
     // Of another directory: both parts stay until a manifest is complete.
     let other = tree.folder().join("other");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("a"), "1").unwrap();
-    let draft = Draft::begin(&tree.list(), true).unwrap();
-    let draft = draft.with_journal_from(true, Duration::ZERO);
-    let (clock, options) = (Box::new(AllIsOld), Options::new());
-    let made = Update::new().run(None, &other, draft, clock, &options, &mut |_| {}).unwrap();
+    let (update, options) = (Update::new(), Options::new());
+    let made = make(&tree.list(), &other, &update, &options, &mut |_| {}).unwrap();
     assert!(made.report.unused_journal.as_ref().unwrap().contains("is of the directory"));
     assert_eq!((made.report.files_resumed, made.totals.files), (0, 1));
     drop(made);
     assert!(fs::read_to_string(&path).unwrap().starts_with(&journal));
     assert_eq!(resume(&tree).files_resumed, 5);
-    fs::remove_file(tree.list()).unwrap();
-    fs::remove_file(index_path(&tree.list())).unwrap();
+    remove_pair(&tree);
     // Of another version, or torn in its first line.
     let said = ["\"journal 1\", and this program reads", "is damaged"];
     for (text, says) in
@@ -153,43 +131,49 @@ fn journal_that_cannot_be_used_is_set_aside() {
             .zip(said)
     {
         fs::write(&path, text).unwrap();
-        let (note, report) = unused(&tree, &tree.root(), true);
+        let report = resume(&tree);
+        let note = report.unused_journal.unwrap();
         assert!(note.contains(says), "{note}");
         assert_eq!((report.files_resumed, report.files_read, path.exists()), (0, 5, false));
+        remove_pair(&tree);
     }
     for foreign in ["", "my notes\n"] {
         fs::write(&path, foreign).unwrap();
-        for resumes in [true, false] {
-            let (note, report) = unused(&tree, &tree.root(), resumes);
-            assert_eq!((&*note, report.files_read), ("is not a journal", 5));
+        for report in [resume(&tree), anew(&tree).report] {
+            let note = report.unused_journal.as_deref();
+            assert_eq!((note, report.files_read), (Some("is not a journal"), 5));
             assert_eq!(fs::read_to_string(&path).unwrap(), foreign);
         }
+        remove_pair(&tree);
     }
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    assert_eq!(unused(&tree, &tree.root(), true).0, "is not a regular file");
+    assert_eq!(resume(&tree).unused_journal.as_deref(), Some("is not a regular file"));
 }
 
 #[cfg(unix)]
 #[test]
 fn journal_that_is_being_written_is_refused() {
     let tree = tree();
-    end_early(&tree, false);
-    let file = fs::File::open(journal_path(&tree.list())).unwrap();
+    end_early(&tree);
+    let path = journal_path(&tree.list());
+    let before = fs::read(&path).unwrap();
+    let file = fs::File::open(&path).unwrap();
     file.lock().unwrap();
-    assert!(refusal(&tree, &Update::new()).contains("another program is writing it"));
+    let error = tree.make(&Update::new(), &Options::new()).unwrap_err().to_string();
+    assert!(error.contains("another program is writing it"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 /// Without `resume`, a journal is not used, and stays until the manifest is there.
 #[test]
 fn journal_stays_until_a_manifest_is_complete() {
     let tree = tree();
-    end_early(&tree, false);
+    end_early(&tree);
     let before = fs::read(journal_path(&tree.list())).unwrap();
-    assert_eq!(end_early(&tree, false).files_resumed, 0);
-    assert_eq!(fs::read(journal_path(&tree.list())).unwrap(), before);
-    let made = make(&tree, &Update::new(), false, &mut Said::default()).unwrap();
+    let made = anew(&tree);
     assert_eq!((made.report.files_resumed, is_left(&tree.list())), (0, true));
+    assert_eq!(fs::read(journal_path(&tree.list())).unwrap(), before);
     made.draft.appear().unwrap();
     assert!(!is_left(&tree.list()));
 }
@@ -213,16 +197,17 @@ fn update_that_goes_on_says_what_it_would_have_said() {
     fs::write(index_path(&tree.list()), index.replace(&hash(&list), &hash(&forged))).unwrap();
     // The facts have another digest now.
     let full = Update::new().full(true).accept_damage(true);
-    let run = |resumes| {
-        let mut said = Said::default();
-        let made = make(&tree, &full, resumes, &mut said).unwrap();
+    let run = || {
+        let (mut said, options) = (Said::default(), Options::new());
+        let each = &mut |it| said.add(it);
+        let made = make(&tree.list(), &tree.root(), &full, &options, each).unwrap();
         said.report = made.report.clone();
         said.check();
         (made, said.differences())
     };
-    let (_, first) = run(false);
+    let (_, first) = run();
     assert_eq!(first, ["added new", "changed a", "rot b/d"]);
-    let (made, second) = run(true);
+    let (made, second) = run();
     // Other content than recorded is read again: a disk may be mended.
     assert_eq!((second, made.report.files_resumed, made.report.files_read), (first, 4, 2));
     // Another run has read them.
@@ -237,22 +222,16 @@ fn update_that_goes_on_says_what_it_would_have_said() {
 fn walk_leaves_the_journal_out() {
     let tree = Tree::new(&[("a", "1")]);
     let list = tree.at("X.b3");
-    for resumes in [false, true, true] {
-        let draft = Draft::begin(&list, true).unwrap().with_journal_from(resumes, Duration::ZERO);
-        let (root, clock, options) = (tree.root(), Box::new(AllIsOld), Options::new());
-        let made = Update::new().run(None, &root, draft, clock, &options, &mut |_| {}).unwrap();
+    let (update, options) = (Update::new(), Options::new());
+    for _ in 0..3 {
+        let made = make(&list, &tree.root(), &update, &options, &mut |_| {}).unwrap();
         assert_eq!(made.totals.files, 1);
     }
     assert!(is_left(&list));
     tree.write("d/X.b3.part", "another file of this name");
-    let draft = Draft::begin(&list, true).unwrap();
-    let (root, clock, options) = (tree.root(), Box::new(AllIsOld), Options::new());
-    let made = Update::new().run(None, &root, draft, clock, &options, &mut |_| {}).unwrap();
+    let (draft, clock) = (Draft::begin(&list, true).unwrap(), Box::new(AllIsOld));
+    let made = update.run(None, &tree.root(), draft, clock, &options, &mut |_| {}).unwrap();
     assert_eq!(made.draft.appear().unwrap().files, 2);
-    let mut said = Said::default();
-    let manifest = Manifest::open(&list).unwrap();
-    said.report = treewide_manifest::machine::Verify::new()
-        .run(&manifest, &tree.root(), &Options::new(), &mut |it| said.add(it))
-        .unwrap();
+    let said = said_of(&list, &tree.root(), &Verify::new()).unwrap();
     assert!(said.is_fine(), "{:?}", said.differences());
 }
