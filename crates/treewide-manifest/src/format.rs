@@ -1,6 +1,7 @@
 //! Parts of a manifest: names, records, rules, keys, and the two files that hold them.
 
 pub mod also;
+pub(crate) mod check;
 pub mod day;
 pub mod facts;
 pub mod index;

@@ -256,7 +256,7 @@ fn of_run(
 ) -> Result<Option<Group>, Error> {
     let digest = run.key();
     let (mut names, mut size) = (Vec::with_capacity(run.len()), None);
-    let (mut files, mut numbers) = (Vec::<File>::new(), Numbers::new());
+    let (mut files, mut numbers) = (Vec::<File>::new(), Numbers::default());
     for record in run.iter() {
         let (path, facts) = path_of(record);
         if let Some((a, b)) = size.zip(facts.size).filter(|(a, b)| a != b) {

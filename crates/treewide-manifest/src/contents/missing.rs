@@ -162,7 +162,7 @@ impl Missing {
         totals: &mut MissingTotals,
         lost: &mut Sorter,
     ) -> Result<(), Error> {
-        let mut numbers = Numbers::new();
+        let mut numbers = Numbers::default();
         // How many names each file of the first operand has there, and in all, if that is known.
         let mut files: Vec<(u64, u64)> = Vec::new();
         let (mut wanted, mut copies) = (Vec::new(), HashMap::<&[u8], Evidence>::new());

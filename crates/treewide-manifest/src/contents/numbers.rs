@@ -12,10 +12,6 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     /// The file with these numbers, which is `new` if there is none.
     pub(crate) fn file(&mut self, inode: &Inode, new: usize) -> usize {
         let is_recorded = inode.list > 0;

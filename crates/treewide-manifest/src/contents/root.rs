@@ -5,7 +5,7 @@ use crate::contents::facts::{Facts, Inode, last};
 use crate::contents::tree::{Tree, indexed};
 use crate::error::{Error, ErrorKind};
 use crate::format::list::{Line, Reader, twice};
-use crate::format::manifest::{Index, Manifest};
+use crate::format::manifest::Manifest;
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
 use crate::format::rules::Rules;
@@ -79,7 +79,7 @@ impl Root {
     /// The time when the walk for a manifest began, such as `2026-11-25T01:13:50Z`.
     pub fn began(&self) -> Option<&str> {
         let From::Manifest(manifest) = &self.from else { return None };
-        if let Index::Bound(ends) = manifest.index() { Some(&ends.0.began) } else { None }
+        manifest.ends().map(|it| &*it.0.began)
     }
 
     /// Whether it is what a manifest was.

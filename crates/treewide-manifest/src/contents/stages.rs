@@ -13,7 +13,7 @@ use crate::format::regular;
 use crate::run::verdict::Evidence;
 use crate::run::verify::Tasks;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use treewide::file::read_at;
@@ -130,52 +130,33 @@ fn part(path: &Path, size: u64) -> std::io::Result<[u8; OUT_LEN]> {
 
 /// Reads these files to their ends.
 fn read(roots: &mut [Root], files: &[Place], options: &Options) -> Result<(u64, u64), Error> {
-    let tasks = files.iter().filter_map(|(_, root, at)| {
+    let task = |(_, root, at): &Place| {
         let tree = roots[*root].tree()?;
-        Some((tree.path(*at), Kind::Found(tree.file(*at)?.identity), (*root, *at)))
-    });
-    let (results, read) = read_all(tasks, options)?;
-    for ((root, at), path, result) in results {
+        let (path, kind) = (tree.path(*at), Kind::Found(tree.file(*at)?.identity));
+        Some(Task { path, kind, extent: Extent::HASH, about: (*root, *at) })
+    };
+    let tasks: Vec<_> = files.iter().filter_map(task).collect();
+    let mut read = (0, 0);
+    for event in options.run(Tasks(tasks.into_iter())) {
+        let (Task { path, about: (root, at), .. }, result) = match event {
+            Event::File(task, result) => (task, result),
+            Event::Cancelled => return Err(Error::cancelled()),
+            Event::Note(()) | Event::Pause => continue,
+        };
         let Some(tree) = roots[root].tree_mut() else { continue };
         match (result, tree.file_mut(at)) {
-            (Ok((digest, bytes)), Some(file)) => {
+            (Ok(it), Some(file)) => {
+                read = (read.0 + 1, read.1 + it.bytes);
+                let digest = it.digest.into_bytes().try_into().expect("a digest of 32 bytes");
                 (file.digest, file.stamp.len, file.evidence) =
-                    (Some(digest), bytes, Evidence::Read);
+                    (Some(digest), it.bytes, Evidence::Read);
             }
             (Err(cause), _) => {
-                tree.failed.push((path, cause));
+                tree.failed.push((path, cause.to_string()));
                 tree.items[at].what = Thing::Unreadable;
             }
             _ => {}
         }
     }
     Ok(read)
-}
-
-/// Files that were read, each with its digest and length, or why it has none.
-type Results<A> = Vec<(A, PathBuf, Result<([u8; OUT_LEN], u64), String>)>;
-
-/// Reads files to their ends. Returns as well how many were, and how many bytes.
-pub(crate) fn read_all<A: Send + 'static>(
-    files: impl Iterator<Item = (PathBuf, Kind, A)>,
-    options: &Options,
-) -> Result<(Results<A>, (u64, u64)), Error> {
-    let extent = Extent::HASH;
-    let tasks = files.map(|(path, kind, about)| Task { path, kind, extent, about });
-    let (mut results, mut read) = (Vec::new(), (0, 0));
-    for event in options.run(Tasks(tasks)) {
-        match event {
-            Event::File(Task { path, about, .. }, Ok(it)) => {
-                read = (read.0 + 1, read.1 + it.bytes);
-                let digest = it.digest.into_bytes().try_into().expect("a digest of 32 bytes");
-                results.push((about, path, Ok((digest, it.bytes))));
-            }
-            Event::File(Task { path, about, .. }, Err(cause)) => {
-                results.push((about, path, Err(cause.to_string())));
-            }
-            Event::Cancelled => return Err(Error::cancelled()),
-            Event::Note(()) | Event::Pause => {}
-        }
-    }
-    Ok((results, read))
 }

@@ -13,6 +13,7 @@
 pub(crate) mod lines;
 
 use crate::format::also::{self, Texts};
+use crate::format::check::{END, end_of};
 use crate::format::day::Day;
 use crate::format::record::{Doubt, Facts, FileRecord, Record, Special, What};
 use crate::format::rules::Rules;
@@ -91,9 +92,6 @@ pub struct Trailer {
     pub check: Option<String>,
 }
 
-/// The text before the digits of [`Trailer::check`].
-const CHECK: &str = ",\"check\":\"";
-
 /// A path, as lines of the index have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
@@ -145,7 +143,7 @@ struct Entry<'a> {
     #[serde(default)]
     dev: Option<u64>,
     #[serde(default)]
-    untrusted: Option<Times>,
+    untrusted: Option<Key>,
     #[serde(borrow, default)]
     read: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -164,17 +162,6 @@ struct Entry<'a> {
     target_hex: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     xattrs: Vec<XattrEntry<'a>>,
-}
-
-/// Times and numbers of a file without a key.
-#[derive(Deserialize)]
-struct Times {
-    mtime: i64,
-    ctime: i64,
-    #[serde(default)]
-    ino: Option<u64>,
-    #[serde(default)]
-    dev: Option<u64>,
 }
 
 /// An extended attribute, as it is written.
@@ -255,7 +242,7 @@ impl IndexFile {
         read_line(&mut self.lines, &mut self.line).map_err(|error| error.to_string())?;
         self.read += 1;
         let number = self.read + 1;
-        if self.line.starts_with(b"{\"end\":") {
+        if self.line.starts_with(END) {
             let more = self.lines.fill_buf().map_err(|error| error.to_string())?;
             if self.trailer.end != self.read - 1 || !more.is_empty() {
                 return Err(format!(
@@ -271,10 +258,11 @@ impl IndexFile {
 
     /// An error if the bytes up to the check of the last line, which was read last, are not as they were written.
     fn check(&mut self) -> Result<(), String> {
-        let at = self.line.windows(CHECK.len()).rposition(|it| it == CHECK.as_bytes());
-        self.hasher.update(&self.line[..at.unwrap_or(0)]);
         // A key that is damaged is not this key, and none is found.
-        if self.trailer.check.as_deref() != Some(self.hasher.finalize().to_hex().as_str()) {
+        let is_right = |(text, check): (&[u8], &str)| {
+            self.hasher.update(text).finalize().to_hex() == *check
+        };
+        if !end_of(&self.line).is_some_and(is_right) {
             return Err(
                 "it does not have the hash of its bytes: it is damaged, or was edited".into()
             );
@@ -352,12 +340,7 @@ fn indexed(entry: &Entry<'_>) -> Result<Indexed, &'static str> {
                 return Err("a file without its length");
             }
             let digest = digest.unwrap_or(Some([0; OUT_LEN])).ok_or("its digest is wrong")?;
-            let untrusted = entry.untrusted.as_ref().filter(|_| key.is_none()).map(|it| Key {
-                mtime: it.mtime,
-                ctime: it.ctime,
-                inode: it.ino,
-                device: it.dev,
-            });
+            let untrusted = entry.untrusted.filter(|_| key.is_none());
             let also = also::parse(&entry.also)?;
             let found = entry.found.as_ref().and_then(hash);
             let since = entry.since.as_ref().and_then(|text| Day::parse(text));

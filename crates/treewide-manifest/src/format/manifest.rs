@@ -46,9 +46,7 @@ pub enum Index {
 
 /// Where the index of a list is: `.tw` after its name.
 pub fn index_path(list: &Path) -> PathBuf {
-    let mut path = list.as_os_str().to_owned();
-    path.push(".tw");
-    path.into()
+    regular::with_end(list, ".tw")
 }
 
 impl Manifest {
@@ -111,9 +109,14 @@ impl Manifest {
 
     /// The rules that are recorded; the usual ones without an index.
     pub fn rules(&self) -> Rules {
+        self.ends().map(|it| it.0.rules.clone()).unwrap_or_default()
+    }
+
+    /// The first and the last line of its index.
+    pub(crate) fn ends(&self) -> Option<&(Header, Trailer)> {
         match &self.index {
-            Index::Bound(ends) => ends.0.rules.clone(),
-            Index::Absent | Index::Ignored(_) => Rules::default(),
+            Index::Bound(ends) => Some(ends),
+            Index::Absent | Index::Ignored(_) => None,
         }
     }
 
@@ -122,8 +125,8 @@ impl Manifest {
     /// # Errors
     /// If this program does not know one of them, so that it could not keep the digests of files that change.
     pub fn also(&self) -> Result<Vec<Algorithm>, Error> {
-        let Index::Bound(ends) = &self.index else { return Ok(Vec::new()) };
-        let known = ends.0.also.iter().map(|name| {
+        let names = self.ends().into_iter().flat_map(|it| &it.0.also);
+        let known = names.map(|name| {
             Algorithm::named(name).ok_or_else(|| {
                 let cause = format!(
                     "has digests by {name:?}, which this program does not know; use a newer one, or make a new manifest \
@@ -137,32 +140,27 @@ impl Manifest {
 
     /// The names of places where something was mounted, if anything there is recorded.
     pub(crate) fn mounts(&self) -> Vec<Vec<u8>> {
-        let Index::Bound(ends) = &self.index else { return Vec::new() };
-        ends.1.mounts.iter().map(Mount::name).collect()
+        self.ends().into_iter().flat_map(|it| &it.1.mounts).map(Mount::name).collect()
     }
 
     /// Whether a file may be in doubt.
     pub(crate) fn has_doubts(&self) -> bool {
-        matches!(&self.index, Index::Bound(ends) if ends.1.doubts != Some(0))
+        self.ends().is_some_and(|it| it.1.doubts != Some(0))
     }
 
     /// The last file that had its turn.
     pub(crate) fn turn(&self) -> Option<Vec<u8>> {
-        let Index::Bound(ends) = &self.index else { return None };
-        ends.1.turn.as_ref().map(Mount::name)
+        self.ends()?.1.turn.as_ref().map(Mount::name)
     }
 
     /// The length of all files together, if there is an index.
     pub fn bytes(&self) -> Option<u64> {
-        match &self.index {
-            Index::Bound(ends) => Some(ends.1.bytes),
-            Index::Absent | Index::Ignored(_) => None,
-        }
+        self.ends().map(|it| it.1.bytes)
     }
 
     /// Whether there are types, links, modes and keys.
     pub fn has_index(&self) -> bool {
-        matches!(self.index, Index::Bound(_))
+        self.ends().is_some()
     }
 
     /// Says whether the records are all that were recorded.
@@ -181,21 +179,20 @@ impl Manifest {
     /// # Errors
     /// If it cannot be read again.
     pub fn records(&self) -> Result<Records, Error> {
-        let index = match &self.index {
-            Index::Bound(ends) => match open_index(&self.list, self.then.as_ref().map(|it| &*it.0))
-            {
+        let open = |ends: &(Header, Trailer)| {
+            match open_index(&self.list, self.then.as_ref().map(|it| &*it.0)) {
                 // What was said of it, such as its rules and the digest of its facts, is still so.
                 Ok(Some(index)) if (&index.header, &index.trailer) == (&ends.0, &ends.1) => {
-                    Some(index)
+                    Ok(index)
                 }
                 other => {
                     let cause = other.err().unwrap_or_else(|| "it is another one now".into());
                     let cause = format!("the index changed while it was being read: {cause}");
-                    return Err(Error::read(index_path(self.list.path()), io::Error::other(cause)));
+                    Err(Error::read(index_path(self.list.path()), io::Error::other(cause)))
                 }
-            },
-            Index::Absent | Index::Ignored(_) => None,
+            }
         };
+        let index = self.ends().map(open).transpose()?;
         let facts = index.as_ref().map(|index| Digest::new(&index.header.rules));
         Ok(Records {
             lines: self.list.lines(),
@@ -209,11 +206,6 @@ impl Manifest {
             previous_is_directory: false,
             prefixes: Vec::new(),
         })
-    }
-
-    /// The files that the list names, without the facts of the index.
-    pub(crate) fn files_only(&self) -> Result<Records, Error> {
-        Self::of_list(self.list.clone()).records()
     }
 }
 
@@ -435,8 +427,5 @@ impl Iterator for Records {
 
 /// The hash of the facts of a manifest with an index, as the index says it.
 pub fn facts(manifest: &Manifest) -> Option<Hash> {
-    match &manifest.index {
-        Index::Bound(ends) => Hash::from_hex(&ends.1.facts).ok(),
-        Index::Absent | Index::Ignored(_) => None,
-    }
+    manifest.ends().and_then(|it| Hash::from_hex(&it.1.facts).ok())
 }

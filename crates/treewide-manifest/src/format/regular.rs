@@ -28,6 +28,13 @@ pub(crate) fn begins(path: &Path, with: &[u8]) -> Option<bool> {
     (read.is_err() || !begin.is_empty()).then(|| read.is_ok() && begin == with)
 }
 
+/// The path with this end after its name.
+pub(crate) fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(end);
+    path.into()
+}
+
 /// What is next to a list: what it is, the end of its name, and how it begins, of any version.
 const PARTS: [(&str, &str, &[u8]); 2] = [("index", ".tw", INDEX), ("past", ".past", PAST)];
 pub(crate) const INDEX: &[u8] = b"{\"treewide\":\"manifest ";

@@ -16,18 +16,21 @@
 //!
 //! Nothing here asks the system. `tree/clock.rs` does, and tests choose the answers.
 
+use serde::Deserialize;
 use treewide_files::Stamp;
 
 /// How a later run sees that no program wrote to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Key {
     /// When the content was changed, in nanoseconds since 1970.
     pub mtime: i64,
     /// When the content or anything else about the file was changed.
     pub ctime: i64,
     /// The inode, where files keep theirs.
+    #[serde(rename = "ino")]
     pub inode: Option<u64>,
     /// The device, where it keeps its number.
+    #[serde(rename = "dev")]
     pub device: Option<u64>,
 }
 

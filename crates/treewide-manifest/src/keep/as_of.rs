@@ -8,11 +8,12 @@
 //! signature is valid for it. Times and numbers of files that did not change are those of now.
 
 use crate::error::{Error, ErrorKind};
+use crate::format::check::{END, push_end};
 use crate::format::day::Day;
-use crate::format::index::lines::{Lines, end_of_check};
+use crate::format::index::lines::Lines;
 use crate::format::index::{self, Header};
 use crate::format::list::{self, List};
-use crate::format::manifest::{Index, Manifest};
+use crate::format::manifest::Manifest;
 use crate::format::record::{Record, What};
 use crate::format::regular::{self, then};
 use crate::format::rules::Rules;
@@ -46,9 +47,8 @@ pub fn open(path: &Path) -> Result<Manifest, Error> {
     let now = Manifest::open(list)?;
     now.check_index()?;
     let failed = |cause: String| Error::new(path, ErrorKind::List(cause));
-    let Index::Bound(ends) = now.index() else {
-        return Err(failed("there is no index, so nothing shows what it was".into()));
-    };
+    let cause = || failed("there is no index, so nothing shows what it was".into());
+    let ends = now.ends().ok_or_else(cause)?;
     let back = Back::new(&when, &ends.0, &ends.1.facts, sections(&now)?).map_err(failed)?;
     if back.steps.is_empty() { Ok(now) } else { back.manifest(path, &now, &ends.0) }
 }
@@ -211,7 +211,7 @@ fn each(manifest: &Manifest, place: &Range<u64>, each: Each<'_>) -> Result<(), E
     read_line(&mut lines, &mut line).map_err(failed)?;
     loop {
         read_line(&mut lines, &mut line).map_err(failed)?;
-        if line.is_empty() || line.starts_with(b"{\"end\":") {
+        if line.is_empty() || line.starts_with(END) {
             return Ok(());
         }
         let more: More = serde_json::from_slice(&line).map_err(|error| wrong(error.to_string()))?;
@@ -358,14 +358,9 @@ impl<'a> Written<'a> {
             let cause = "what its past has does not add up to the manifest of then; restore X.b3, X.b3.tw and X.b3.past from one backup";
             return Err(Error::new(path, ErrorKind::List(cause.into())));
         }
-        let failed = |error| Error::write(std::env::temp_dir(), error);
-        let last = serde_json::to_string(&trailer).map_err(|error| failed(error.into()))?;
-        self.index.0.extend_from_slice(last.strip_suffix('}').unwrap_or(&last).as_bytes());
+        trailer.check = Some(push_end(&mut self.index.0, &mut self.hashers.1, &trailer));
         self.write()?;
-        trailer.check = Some(self.hashers.1.finalize().to_hex().to_string());
-        self.index.0.extend_from_slice(end_of_check(&self.hashers.1).as_bytes());
-        self.write()?;
-        self.list.1.rewind().map_err(failed)?;
+        self.list.1.rewind().map_err(|error| Error::write(std::env::temp_dir(), error))?;
         let list = List::of_file(now.list().path(), self.list.1)?;
         Ok(Manifest::of_then(list, (self.header, trailer), (self.index.1, past)))
     }

@@ -11,8 +11,9 @@
 //! list, so it is not used, and every file is read once.
 
 use crate::error::Error;
+use crate::format::check::push_end;
 use crate::format::day;
-use crate::format::index::lines::{self, end_of_check};
+use crate::format::index::lines;
 use crate::format::index::{self, Mount};
 use crate::format::list::{self, List};
 use crate::format::manifest::{Manifest, index_path};
@@ -271,11 +272,7 @@ impl Draft {
             trailer.past = past.complete(run, additions, accepts_damage)?;
         }
         trailer.turn = self.turn.take();
-        let text = serde_json::to_string(&trailer)
-            .map_err(|error| Error::write(&self.path, error.into()))?;
-        self.facts.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
-        self.write()?;
-        self.facts.extend_from_slice(end_of_check(&self.index_hasher).as_bytes());
+        push_end(&mut self.facts, &mut self.index_hasher, &trailer);
         self.write()?;
         // Next to each other, as each waits for the disk.
         let (list, index) = (&mut self.list, &mut self.index);
@@ -409,12 +406,7 @@ fn is_free(path: &Path) -> bool {
 
 /// Where signatures of a list are: they are made after it, and may be in its tree.
 fn signatures(list: &Path) -> impl Iterator<Item = PathBuf> {
-    ["sig", "minisig", "asc"].into_iter().map(|end| {
-        let mut path = list.as_os_str().to_owned();
-        path.push(".");
-        path.push(end);
-        path.into()
-    })
+    [".sig", ".minisig", ".asc"].into_iter().map(|end| regular::with_end(list, end))
 }
 
 /// The files of a manifest, which a walk leaves out.

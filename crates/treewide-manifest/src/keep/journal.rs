@@ -39,9 +39,7 @@ const PARTS: usize = 200;
 
 /// Where the journal of a list is: `.part` after its name.
 pub fn journal_path(list: &Path) -> PathBuf {
-    let mut path = list.as_os_str().to_owned();
-    path.push(".part");
-    path.into()
+    regular::with_end(list, ".part")
 }
 
 /// Whether a run that made this list was interrupted, and left its journal.

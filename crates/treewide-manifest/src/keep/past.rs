@@ -19,15 +19,16 @@ mod additions;
 mod section;
 
 use crate::error::Error;
+use crate::format::check::end_of;
 use crate::format::index;
-use crate::format::manifest::{Index, Manifest};
+use crate::format::manifest::Manifest;
 use crate::format::record::Record;
 use crate::format::regular::{self, PAST};
 use crate::format::rules::Rules;
 use crate::format::usual::Usual;
 pub(crate) use additions::Additions;
 pub(crate) use section::Section;
-use section::{Header, Lines, Piece, VERSION, end_of, gap, pieces};
+use section::{Header, Lines, Piece, VERSION, gap, pieces};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -37,9 +38,7 @@ use treewide_files::Replacement;
 
 /// Where the past of a list is: `.past` after its name.
 pub fn past_path(list: &Path) -> PathBuf {
-    let mut path = list.as_os_str().to_owned();
-    path.push(".past");
-    path.into()
+    regular::with_end(list, ".past")
 }
 
 /// A past, as a run finds it and adds to it.
@@ -85,10 +84,7 @@ impl Past {
     /// # Errors
     /// If it cannot be read, or is someone's own file.
     pub(crate) fn open(list: &Path, old: Option<&Manifest>) -> Result<Self, Error> {
-        let ends = match old.map(Manifest::index) {
-            Some(Index::Bound(ends)) => Some(&**ends),
-            _ => None,
-        };
+        let ends = old.and_then(Manifest::ends);
         let mut past = Self {
             path: past_path(list),
             bound: ends.and_then(|it| it.1.past.clone()),
@@ -145,7 +141,7 @@ impl Past {
     /// The past of a manifest that is only read, if there is one, or should be. A file of someone's own is passed over.
     pub(crate) fn of(manifest: &Manifest) -> Result<Option<Self>, Error> {
         let list = manifest.list().path();
-        let is_bound = matches!(manifest.index(), Index::Bound(ends) if ends.1.past.is_some());
+        let is_bound = manifest.ends().is_some_and(|it| it.1.past.is_some());
         let is_there = regular::begins(&past_path(list), PAST) == Some(true);
         (is_bound || is_there).then(|| Self::open(list, Some(manifest))).transpose()
     }

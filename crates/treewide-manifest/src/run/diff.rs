@@ -136,7 +136,10 @@ const READY: usize = 4;
 
 impl Side {
     fn new(manifest: &Manifest, has_facts: bool) -> Result<Self, Error> {
-        let mut records = if has_facts { manifest.records()? } else { manifest.files_only()? };
+        let mut records = match has_facts {
+            true => manifest.records()?,
+            false => Manifest::of_list(manifest.list().clone()).records()?,
+        };
         let records = Ahead::new("records", READY, move |record| match records.next_into(record) {
             Ok(true) => ControlFlow::Continue(()),
             Ok(false) => ControlFlow::Break(Ok(records.damage().map(str::to_owned))),

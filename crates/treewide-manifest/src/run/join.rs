@@ -197,17 +197,6 @@ impl Join {
             true => Walked::on_thread(scan.stamps(policy.follows)),
             false => Walked::Here(Box::new(scan)),
         };
-        Self::with(records, only, scan, beneath, policy, moments)
-    }
-
-    fn with(
-        records: Option<Records>,
-        only: &Globs,
-        scan: Walked,
-        beneath: Beneath,
-        policy: Policy,
-        moments: Option<Box<dyn Moments>>,
-    ) -> Self {
         Self {
             records,
             only: only.clone(),

@@ -9,7 +9,7 @@ use crate::keep::located::{Differs, Located};
 use crate::keep::outboards::Outboards;
 use crate::run::earlier::{Earlier, Judged, Looked};
 use crate::run::join::{About, Back, Join};
-use crate::run::moves::{Moves, New, finding};
+use crate::run::moves::{Moves, New, about, finding};
 use crate::run::read::Read;
 use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict};
 use crate::tree::scan::{Entry, There};
@@ -61,6 +61,12 @@ impl<'a> Judge<'a> {
 
     pub(crate) fn record(&mut self, record: &Record, verdict: Verdict) {
         self.tell(finding(record, verdict));
+    }
+
+    /// Something that has no record, and cannot be looked at.
+    pub(crate) fn unreadable(&mut self, name: &[u8], kind: Type, cause: String) {
+        let name = name.strip_suffix(b"/").unwrap_or(name);
+        self.tell(about(name, kind, Verdict::Unreadable(cause)));
     }
 
     /// A file that was not read, as its key is as recorded.

@@ -132,12 +132,11 @@ impl Moves {
         let mut pairs = Pairs {
             of_new: self.new.iter().map(|new| new.told.clone()).collect(),
             gone: vec![None; self.gone.len()],
-            findings: Vec::new(),
         };
         self.same_name(&mut pairs);
         self.same_letters(&mut pairs);
         self.same_content(&mut pairs);
-        let Pairs { of_new, gone: of_gone, mut findings } = pairs;
+        let (Pairs { of_new, gone: of_gone }, mut findings) = (pairs, Vec::new());
         for (new, told) in self.new.iter().zip(of_new) {
             let (record, verdict) = (&new.record, told.unwrap_or(Verdict::Added));
             // No run before this one has said so.
@@ -267,7 +266,6 @@ impl Moves {
 struct Pairs {
     of_new: Vec<Option<Verdict>>,
     gone: Vec<Option<Gone>>,
-    findings: Vec<Finding>,
 }
 
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! Is a tree what its manifest says?
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{Facts, FileRecord, Record, Type, What};
 use crate::format::rules::Globs;
@@ -242,25 +242,17 @@ impl Run<'_> {
                     _ => match observed(&entry, &Rules::default()) {
                         Ok(record) => (record, None),
                         Err(error) => {
-                            let verdict = Verdict::Unreadable(error.to_string());
-                            judge.tell(about(entry.name(), entry.kind(), verdict));
+                            judge.unreadable(entry.name(), entry.kind(), error.to_string());
                             return Ok(());
                         }
                     },
                 };
                 judge.new_path(New { unread, ..New::of(record, None) });
             }
-            Note::Failed(record, name, cause) => {
-                let verdict = Verdict::Unreadable(cause);
-                match record {
-                    Some(record) => judge.record(&record, verdict),
-                    None => {
-                        let kind = Type::Unknown;
-                        let name = name.strip_suffix(b"/").unwrap_or(&name);
-                        judge.tell(about(name, kind, verdict));
-                    }
-                }
+            Note::Failed(Some(record), _, cause) => {
+                judge.record(&record, Verdict::Unreadable(cause));
             }
+            Note::Failed(None, name, cause) => judge.unreadable(&name, Type::Unknown, cause),
             Note::Damaged(cause) => {
                 judge.report.damage.get_or_insert(cause);
             }
@@ -293,7 +285,7 @@ impl Run<'_> {
                     }
                 }
                 Event::Note(()) | Event::Pause => {}
-                Event::Cancelled => return Err(Error::new("", ErrorKind::Cancelled)),
+                Event::Cancelled => return Err(Error::cancelled()),
             }
         }
         Ok(())

@@ -139,12 +139,13 @@ fn journal_that_cannot_be_used_is_set_aside() {
     }
     for foreign in ["", "my notes\n"] {
         fs::write(&path, foreign).unwrap();
-        for report in [resume(&tree), anew(&tree).report] {
+        let resumed = resume(&tree);
+        remove_pair(&tree);
+        for report in [resumed, anew(&tree).report] {
             let note = report.unused_journal.as_deref();
             assert_eq!((note, report.files_read), (Some("is not a journal"), 5));
             assert_eq!(fs::read_to_string(&path).unwrap(), foreign);
         }
-        remove_pair(&tree);
     }
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();

@@ -3,13 +3,13 @@
 use crate::format::also;
 use crate::format::day::Day;
 use crate::format::facts::Facts as Digest;
-use crate::format::index::{CHECK, FileSystem, Header, LAST_LINE, Mount, Trailer, VERSION};
+use crate::format::index::{FileSystem, Header, LAST_LINE, Mount, Trailer, VERSION};
 use crate::format::record::{Doubt, Facts, Record, What};
 use crate::format::rules::Rules;
 use crate::format::trust::Key;
 use crate::format::xattrs::{Value, Xattr};
 use std::borrow::Cow;
-use treewide::{Hash, Hasher};
+use treewide::Hash;
 use treewide_digests::Algorithm;
 use treewide_files::digest::hex;
 
@@ -178,11 +178,6 @@ fn push_facts(to: &mut Vec<u8>, facts: &Facts, last_day: &mut LastDay) {
         to.extend_from_slice(b",\"accepted\":true");
     }
     also::push(to, &facts.also);
-}
-
-/// Completes the last line: `before` has hashed all bytes of the index up to the `}` of a line without a check.
-pub(crate) fn end_of_check(before: &Hasher) -> String {
-    format!("{CHECK}{}\"}}\n", before.finalize())
 }
 
 fn push_number(to: &mut Vec<u8>, key: &str, number: impl itoa::Integer) {

@@ -1,6 +1,7 @@
 //! Records that a run adds to the past: the old one of each path that has none now, or one with other facts.
 
 use crate::error::Error;
+use crate::format::check::{END, push_end};
 use crate::format::index;
 use crate::format::index::lines::{LastDay, push_bytes, push_record};
 use crate::format::manifest::{Index, Manifest, index_path};
@@ -9,7 +10,7 @@ use crate::format::record::{Facts, Record, Type, What};
 use crate::format::regular;
 use crate::format::rules::Rules;
 use crate::format::xattrs::changes;
-use crate::keep::past::section::{END, Header, push_end};
+use crate::keep::past::section::{Header, Trailer};
 use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
@@ -203,7 +204,8 @@ impl Additions {
             lines += 1;
         }
         line.clear();
-        let check = push_end(&mut line, &mut hasher, lines, Some(to));
+        let trailer = Trailer { end: lines, to: Some(to.into()) };
+        let check = push_end(&mut line, &mut hasher, &trailer);
         section.write_all(&line)?;
         Ok((section, check))
     }

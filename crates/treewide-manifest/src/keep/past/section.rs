@@ -1,5 +1,6 @@
 //! The sections of a past: how they are written, and which of them prove themselves.
 
+use crate::format::check::{END, end_of, push_end};
 use crate::format::regular::{self, PAST};
 use crate::format::rules::Rules;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,8 +12,6 @@ use treewide_files::list::{MAX_LINE, read_line};
 
 /// The version that is written, and the only one that is read.
 pub(super) const VERSION: &str = "past 1";
-pub(super) const END: &[u8] = b"{\"end\":";
-const CHECK: &[u8] = b",\"check\":\"";
 
 /// The first line of a section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,10 +39,10 @@ fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D:
 
 /// The last line, without its `check`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Trailer {
-    end: u64,
+pub(super) struct Trailer {
+    pub(super) end: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    to: Option<String>,
+    pub(super) to: Option<String>,
 }
 
 /// A section that proves itself.
@@ -129,15 +128,6 @@ impl Lines {
     }
 }
 
-/// The parts of a last line: all before its `check`, and that.
-pub(super) fn end_of(line: &[u8]) -> Option<(&[u8], &str)> {
-    let at =
-        line.starts_with(END).then(|| line.windows(CHECK.len()).rposition(|it| it == CHECK))??;
-    let check = &line[at + CHECK.len()..];
-    let check = check.strip_suffix(b"\n").unwrap_or(check).strip_suffix(b"\"}")?;
-    Some((&line[..at], str::from_utf8(check).ok()?))
-}
-
 /// The sections of a past, and what is between them. `each` gets the lines of records, and where they are, before it is known whether
 /// their section proves itself.
 pub(super) fn pieces(file: &File, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<Vec<Piece>> {
@@ -221,21 +211,6 @@ pub(super) fn gap(word: &str, run: &str, after: Option<&str>) -> (Vec<u8>, Strin
     text.push(b'\n');
     let mut hasher = Hasher::new();
     hasher.update(&text);
-    let check = push_end(&mut text, &mut hasher, 0, None);
+    let check = push_end(&mut text, &mut hasher, &Trailer { end: 0, to: None });
     (text, check)
-}
-
-/// Adds the last line of a section whose other lines were hashed, and returns its check.
-pub(super) fn push_end(
-    to: &mut Vec<u8>,
-    hasher: &mut Hasher,
-    lines: u64,
-    facts: Option<&str>,
-) -> String {
-    let trailer = Trailer { end: lines, to: facts.map(str::to_owned) };
-    let line = serde_json::to_string(&trailer).unwrap_or_default();
-    let line = line.strip_suffix('}').unwrap_or(&line);
-    let check = hasher.update(line.as_bytes()).finalize().to_hex().to_string();
-    to.extend_from_slice(format!("{line},\"check\":\"{check}\"}}\n").as_bytes());
-    check
 }

@@ -13,6 +13,7 @@ use crate::keep::draft::{Draft, Totals};
 use crate::run::verdict::Class;
 #[cfg(target_os = "linux")]
 use crate::tree::clock::Clock;
+use crate::tree::scan::Own;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -97,11 +98,14 @@ fn check_memory() {
 
 /// A manifest and a walk, as an update joins them.
 fn join(list: &Path, walk: impl Iterator<Item = Scanned> + Send + 'static) -> Join {
-    let policy = Policy { trusts: true, hashes_new: true, ..Policy::default() };
-    let beneath = Beneath::new(list.parent().unwrap(), false);
+    let policy = Policy { hashes_new: true, ..Policy::default() };
+    let (root, only, rules) = (list.parent().unwrap(), Globs::default(), Rules::default());
+    let scan = Scan::new(root, &rules, &only, Own::default()).unwrap();
     let records = Manifest::open(list).unwrap().records().unwrap();
-    let walk = Walked::on_thread(walk);
-    Join::with(Some(records), &Globs::default(), walk, beneath, policy, None)
+    let beneath = Beneath::new(root, false);
+    let mut join = Join::new(Some(records), &only, scan, beneath, policy, None);
+    (join.scan, join.policy.trusts) = (Walked::on_thread(walk), true);
+    join
 }
 
 /// The thread of the walk panics.

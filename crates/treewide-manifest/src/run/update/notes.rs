@@ -71,8 +71,7 @@ impl Run<'_> {
                     self.write(&record)
                 }
                 Err(error) => {
-                    let verdict = Verdict::Unreadable(error.to_string());
-                    judge.tell(about(entry.name(), entry.kind(), verdict));
+                    judge.unreadable(entry.name(), entry.kind(), error.to_string());
                     Ok(())
                 }
             },
@@ -80,8 +79,7 @@ impl Run<'_> {
                 self.keep(record, Verdict::Unreadable(cause), judge)
             }
             Note::Failed(None, name, cause) => {
-                let name = name.strip_suffix(b"/").unwrap_or(&name);
-                judge.tell(about(name, Type::Unknown, Verdict::Unreadable(cause)));
+                judge.unreadable(&name, Type::Unknown, cause);
                 Ok(())
             }
             Note::Resumed(resumed) => {
