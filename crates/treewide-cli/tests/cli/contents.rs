@@ -188,6 +188,7 @@ fn operands_without_a_file_prove_nothing() {
          dupes off | 3 | | off: has no file
          dupes mail | 3 | | mail: there is no checksum line in it; make it again
          missing mail t | 3 | | mail: there is no checksum line
+         missing t mail | 3 | | mail: there is no checksum line
          missing t twice | 3 | | twice: n is listed twice, with two digests
          dupes twice | 3 | | twice: n is listed twice
          dupes gone | 3 | | gone: cannot read: 
@@ -197,7 +198,7 @@ fn operands_without_a_file_prove_nothing() {
          missing t - | 2 | | -: lists are read more than once
          dupes | 2 | | <DIR
          missing t | 2 | | <DIR
-         dupes t t | 2 | | t: is named twice; name it once
+         dupes t u/../t | 2 | | t: is named twice; name it once
          dupes t t.b3 | 2 | | t.b3: has files of t, which is also named; name one of them
          dupes -0 t.b3 | 2 | | t.b3: says what was recorded, and -0 is for programs that act on files; name their directory
          dupes --fclones u t.b3 | 2 | | and --fclones is for programs

@@ -250,20 +250,6 @@ fn dupes_take_every_name() {
     }
 }
 
-#[test]
-fn dupes_refuse_operands_that_have_the_same_files() {
-    let place = Place::with(&[("t/a", "1"), ("t/u/a", "1")]);
-    let run = |operands: &[PathBuf]| dupes(operands, &Options::new());
-    let list = place.snapshot("t");
-    let (t, u) = (place.join("t"), place.join("t/u"));
-    assert!(refused(run(&[list.clone(), list.clone()])).contains("is named twice; name it once"));
-    assert!(refused(run(&[t.clone(), place.join("t/../t")])).contains("is named twice"));
-    for operands in [[t.clone(), u.clone()], [u, t.clone()], [t.clone(), list.clone()]] {
-        assert!(refused(run(&operands)).contains("has files of"), "{operands:?}");
-    }
-    assert_eq!(lost(&list, &[&t], false), ["a", "u/a"], "no file is a copy of itself");
-}
-
 #[cfg(unix)]
 #[test]
 fn dupes_do_not_have_one_file_through_two_roots() {
@@ -558,23 +544,6 @@ fn dupes_refuse_lengths_that_contradict() {
             cause.contains("empty: has the digest of the empty file for one that is not empty"),
             "{cause}"
         );
-    }
-}
-
-#[test]
-fn lists_without_a_line_are_refused() {
-    let place = Place::with(&[("empty", ""), ("comment", "# nothing\n"), ("t/a", "1")]);
-    let t = place.join("t");
-    for name in ["empty", "comment"] {
-        let list = place.join(name);
-        for run in [
-            dupes(&[&list], &Options::new()).map(|_| ()),
-            missing(&list, &[&t], &Options::new()).map(|_| ()),
-            missing(&t, &[&list], &Options::new()).map(|_| ()),
-        ] {
-            let cause = refused(run);
-            assert!(cause.ends_with(": there is no checksum line in it; make it again"), "{cause}");
-        }
     }
 }
 
