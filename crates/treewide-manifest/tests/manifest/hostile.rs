@@ -232,41 +232,6 @@ fn verify_takes_empty_trees_and_lists() {
     assert!(tree.verify().is_fine());
 }
 
-/// What is below a directory that cannot be read is not gone.
-#[cfg(unix)]
-#[test]
-fn verify_tells_unreadable_from_removed() {
-    use std::os::unix::fs::PermissionsExt;
-    let tree = Tree::new(&[("a", "1"), ("d/b", "2"), ("d/e/c", "3"), ("z", "4")]);
-    tree.snapshot();
-    let mode = |name: &str, mode| {
-        fs::set_permissions(tree.at(name), fs::Permissions::from_mode(mode)).unwrap()
-    };
-    mode("d", 0);
-    mode("a", 0);
-    if fs::read(tree.at("a")).is_ok() {
-        mode("d", 0o755);
-        println!("SKIPPED: root reads everything");
-        return;
-    }
-    for said in [tree.verify(), tree.update()] {
-        assert_eq!(
-            said.differences(),
-            [
-                "unreadable a",
-                "unreadable d",
-                "unreadable d/b",
-                "unreadable d/e",
-                "unreadable d/e/c"
-            ]
-        );
-        assert!(!said.report.is_certain());
-    }
-    mode("d", 0o755);
-    mode("a", 0o644);
-    assert!(tree.verify().is_fine(), "the update kept what it could not read");
-}
-
 /// The manifest and its temporary files inside of the tree.
 #[test]
 fn walk_leaves_own_files_out() {
