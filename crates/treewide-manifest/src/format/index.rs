@@ -259,9 +259,8 @@ impl IndexFile {
     /// An error if the bytes up to the check of the last line, which was read last, are not as they were written.
     fn check(&mut self) -> Result<(), String> {
         // A key that is damaged is not this key, and none is found.
-        let is_right = |(text, check): (&[u8], &str)| {
-            self.hasher.update(text).finalize().to_hex() == *check
-        };
+        let is_right =
+            |(text, check): (&[u8], &str)| self.hasher.update(text).finalize().to_hex() == *check;
         if !end_of(&self.line).is_some_and(is_right) {
             return Err(
                 "it does not have the hash of its bytes: it is damaged, or was edited".into()

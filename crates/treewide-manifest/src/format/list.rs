@@ -16,13 +16,10 @@ use treewide::file::read_at;
 use treewide::{Hash, Hasher, OUT_LEN};
 use treewide_files::is_temporary;
 use treewide_files::list::{self, Fault, Lines, Strict};
-use treewide_files::name::{Listed, shown, unescape};
+use treewide_files::name::{shown, unescape};
 
 /// Bytes of a list that is not sorted, at most: it is kept in memory.
 const IN_MEMORY: u64 = 256 << 20;
-
-/// Hexadecimal digits of a digest.
-const DIGITS: usize = 2 * OUT_LEN;
 
 /// Parts of names of lists, such as `SHA256SUMS`, whose digests can look like those of BLAKE3.
 const OTHER: [&str; 6] = ["sha1", "sha2", "sha3", "sha5", "md5", "blake2"];
@@ -426,9 +423,9 @@ impl Reader {
 fn parse(line: &[u8], any_names: bool, into: &mut Line) -> Result<bool, String> {
     if let Some(Strict { has_escapes, digits, name: written, is_tagged: false }) =
         list::strict(line)
-        && let Ok(digits) = digits.try_into()
-        && unhex(digits, &mut into.digest)
+        && let Ok(digest) = Hash::from_hex(digits)
     {
+        into.digest = digest.into();
         into.name.clear();
         if has_escapes {
             let plain = unescape(written).ok_or("file name with an invalid escape")?;
@@ -471,70 +468,34 @@ fn checked(mut name: &[u8], any_names: bool) -> Result<&[u8], &'static str> {
     }
 }
 
-/// The bytes that these digits stand for, by a look at all of them without a branch for each; `false` if one is not a digit.
-fn unhex(digits: &[u8; DIGITS], into: &mut [u8; OUT_LEN]) -> bool {
-    let (mut values, mut are_digits) = ([0; DIGITS], true);
-    for (value, byte) in values.iter_mut().zip(digits) {
-        let (digit, letter) = (byte.wrapping_sub(b'0'), (byte | 0x20).wrapping_sub(b'a'));
-        are_digits &= (digit < 10) | (letter < 6);
-        *value = if digit < 10 { digit } else { letter.wrapping_add(10) };
-    }
-    for (byte, [high, low]) in into.iter_mut().zip(values.as_chunks::<2>().0) {
-        *byte = high << 4 | low;
-    }
-    are_digits
-}
-
-/// The digits of a digest.
-fn hex(digest: &[u8; OUT_LEN]) -> [u8; DIGITS] {
-    let mut digits = [0; DIGITS];
-    for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(digest) {
-        *pair = [byte >> 4, byte & 15];
-    }
-    digits.map(|value| value + if value < 10 { b'0' } else { b'a' - 10 })
-}
-
 /// Writes a line of a list.
 pub(crate) fn push(to: &mut Vec<u8>, name: &[u8], digest: &[u8; OUT_LEN]) {
-    let is_special = |byte: u8| (byte == b'\\') | (byte == b'\n') | (byte == b'\r');
-    let needs_escapes = name.iter().fold(false, |found, byte| found | is_special(*byte));
-    let escaped = needs_escapes.then(|| Listed::new(&name::path(name)));
-    if escaped.is_some() {
-        to.push(b'\\');
-    }
-    to.extend_from_slice(&hex(digest));
-    to.extend_from_slice(b"  ");
-    if name == b"-" {
-        // Alone, that is standard input for b3sum and others.
-        to.extend_from_slice(b"./");
-    }
-    match &escaped {
-        Some(listed) => to.extend_from_slice(listed.text().as_bytes()),
-        None => to.extend_from_slice(name),
-    }
-    to.push(b'\n');
+    push_digits(to, name, Hash::from_bytes(*digest).to_hex().as_bytes());
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unhex_takes_digits_of_either_case() {
-        let digest: [u8; OUT_LEN] = std::array::from_fn(|at| (at * 37 + 5) as u8);
-        let digits = hex(&digest);
-        assert_eq!(digits[..], *treewide_files::digest::hex(&digest).as_bytes());
-        let mut read = [0; OUT_LEN];
-        for digits in [digits, digits.map(|byte| byte.to_ascii_uppercase())] {
-            assert!(unhex(&digits, &mut read));
-            assert_eq!(read, digest);
-        }
-        for at in [0, 1, 31, 63] {
-            for byte in 0..=255_u8 {
-                let mut digits = digits;
-                digits[at] = byte;
-                assert_eq!(unhex(&digits, &mut read), byte.is_ascii_hexdigit(), "{byte} at {at}");
-            }
+/// Writes a line, as b3sum, sha256sum and others do.
+pub(crate) fn push_digits(to: &mut Vec<u8>, name: &[u8], digits: &[u8]) {
+    let is_special = |byte: u8| (byte == b'\\') | (byte == b'\n') | (byte == b'\r');
+    let has_escapes = name.iter().fold(false, |found, byte| found | is_special(*byte));
+    if has_escapes {
+        to.push(b'\\');
+    }
+    to.extend_from_slice(digits);
+    to.extend_from_slice(b"  ");
+    if name == b"-" {
+        // Alone, that is standard input.
+        to.extend_from_slice(b"./");
+    }
+    if !has_escapes {
+        to.extend_from_slice(name);
+    }
+    for byte in name.iter().filter(|_| has_escapes) {
+        match byte {
+            b'\\' => to.extend_from_slice(b"\\\\"),
+            b'\n' => to.extend_from_slice(b"\\n"),
+            b'\r' => to.extend_from_slice(b"\\r"),
+            byte => to.push(*byte),
         }
     }
+    to.push(b'\n');
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::format::also::digest;
+use crate::format::list::push_digits;
 use crate::format::manifest::{Index, Manifest, index_path, unusable_index};
 use crate::format::name;
 use crate::format::record::{FileRecord, What};
@@ -33,7 +34,7 @@ pub fn list(manifest: &Manifest, algorithm: Algorithm) -> Result<Vec<u8>, Error>
         let record = record?;
         let What::File(FileRecord { facts, .. }) = &record.what else { continue };
         match facts.as_ref().and_then(|facts| digest(&facts.also, algorithm)) {
-            Some(digest) => push_line(&mut text, &record.name, digest),
+            Some(digest) => push_digits(&mut text, &record.name, hex(digest).as_bytes()),
             None => {
                 lacking += 1;
                 first.get_or_insert(record.name);
@@ -50,26 +51,4 @@ pub fn list(manifest: &Manifest, algorithm: Algorithm) -> Result<Vec<u8>, Error>
         _ => format!("{lacking} files have no digest by {shown_algorithm}, such as {first}"),
     };
     list_error(index_path(path), format!("{which}; {add}, except to files that it reports as rot"))
-}
-
-/// Writes a line as `sha256sum` does.
-fn push_line(to: &mut Vec<u8>, name: &[u8], digest: &[u8]) {
-    if name.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r')) {
-        to.push(b'\\');
-    }
-    to.extend_from_slice(hex(digest).as_bytes());
-    to.extend_from_slice(b"  ");
-    if name == b"-" {
-        // Alone, that is standard input.
-        to.extend_from_slice(b"./");
-    }
-    for byte in name {
-        match byte {
-            b'\\' => to.extend_from_slice(b"\\\\"),
-            b'\n' => to.extend_from_slice(b"\\n"),
-            b'\r' => to.extend_from_slice(b"\\r"),
-            byte => to.push(*byte),
-        }
-    }
-    to.push(b'\n');
 }

@@ -4,9 +4,9 @@ use crate::ahead::Ahead;
 use crate::error::{Error, ErrorKind};
 use crate::format::manifest::{Index, Manifest};
 use crate::format::record::{FileRecord, Record, What};
-use crate::format::xattrs::{self, Xattrs};
+use crate::format::xattrs::Xattrs;
 use crate::run::earlier::{Earlier, Judged, Looked};
-use crate::run::judge::Judge;
+use crate::run::judge::{Judge, by_facts};
 use crate::run::moves::{New, finding};
 use crate::run::verdict::{Change, Evidence, Finding, Report, Then, Verdict};
 use std::cmp::Ordering;
@@ -91,10 +91,6 @@ fn both(
     xattrs: Xattrs,
     earlier: &mut Earlier,
 ) -> Result<(Verdict, Option<Then>), Error> {
-    let same = || match xattrs::changes(&was.xattrs, &is.xattrs, xattrs) {
-        changes if changes.is_empty() => Verdict::Same,
-        changes => Verdict::Changed(Change::Xattrs(changes)),
-    };
     let verdict = match (&was.what, &is.what) {
         (What::Unknown(cause, _), _) | (_, What::Unknown(cause, _)) => {
             Verdict::NotCheckable(cause.clone())
@@ -109,17 +105,11 @@ fn both(
                     return Ok((verdict, judged.then));
                 }
                 Some((old, new)) if old != new => Verdict::Changed(Change::Mode(old, new)),
-                _ => same(),
+                _ => by_facts(was, is, xattrs),
             }
         }
-        (What::Link(old), What::Link(new)) if old != new => {
-            Verdict::Changed(Change::Target(old.clone(), new.clone()))
-        }
-        (What::Directory(Some(old)), What::Directory(Some(new))) if old != new => {
-            Verdict::Changed(Change::Mode(*old, *new))
-        }
         _ if was.kind() != is.kind() => Verdict::ReplacedType { was: was.kind() },
-        _ => same(),
+        _ => by_facts(was, is, xattrs),
     };
     Ok((verdict, None))
 }

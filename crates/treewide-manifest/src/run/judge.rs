@@ -181,12 +181,6 @@ impl<'a> Judge<'a> {
         if is_as_it_was { xattrs.map_err(ErrorKind::read) } else { Err(ErrorKind::Replaced) }
     }
 
-    /// Compares the recorded with the present attributes, if nothing else differs.
-    fn compared(&self, was: &[Xattr], is: &[Xattr]) -> Option<Verdict> {
-        let changes = changes(was, is, self.compared);
-        (!changes.is_empty()).then_some(Verdict::Changed(Change::Xattrs(changes)))
-    }
-
     /// Whether the file was gone when it was to be read.
     pub(crate) fn is_gone(error: &ErrorKind) -> bool {
         error.io_kind() == Some(std::io::ErrorKind::NotFound)
@@ -242,10 +236,9 @@ impl<'a> Judge<'a> {
             _ => {}
         }
         // A list that lost its index does not say what attributes there were.
-        if was.facts.is_some()
-            && let Some(verdict) = self.compared(xattrs, &is.xattrs)
-        {
-            return verdict;
+        let changes = changes(xattrs, &is.xattrs, self.compared);
+        if was.facts.is_some() && !changes.is_empty() {
+            return Verdict::Changed(Change::Xattrs(changes));
         }
         match key {
             Some(key) if !key.is_of(stamp) => Verdict::Touched,
@@ -287,16 +280,7 @@ impl<'a> Judge<'a> {
             Ok(now) => now,
             Err(error) => return (Verdict::Unreadable(error.to_string()), None),
         };
-        let verdict = match (&was.what, &now.what) {
-            (What::Link(was), What::Link(is)) if was != is => {
-                Verdict::Changed(Change::Target(was.clone(), is.clone()))
-            }
-            (What::Directory(Some(was)), What::Directory(Some(is))) if was != is => {
-                Verdict::Changed(Change::Mode(*was, *is))
-            }
-            _ => self.compared(&was.xattrs, &now.xattrs).unwrap_or(Verdict::Same),
-        };
-        (verdict, Some(now))
+        (by_facts(was, &now, self.compared), Some(now))
     }
 
     /// Judges a record that the walk did not find, by the path at its name. `None` if it is gone.
@@ -338,6 +322,22 @@ impl<'a> Judge<'a> {
             self.tell(finding);
         }
         self.report
+    }
+}
+
+/// The verdict on records of one type, by what they say in addition to the content of a file.
+pub(crate) fn by_facts(was: &Record, is: &Record, compared: Xattrs) -> Verdict {
+    match (&was.what, &is.what) {
+        (What::Link(was), What::Link(is)) if was != is => {
+            Verdict::Changed(Change::Target(was.clone(), is.clone()))
+        }
+        (What::Directory(Some(was)), What::Directory(Some(is))) if was != is => {
+            Verdict::Changed(Change::Mode(*was, *is))
+        }
+        _ => match changes(&was.xattrs, &is.xattrs, compared) {
+            changes if changes.is_empty() => Verdict::Same,
+            changes => Verdict::Changed(Change::Xattrs(changes)),
+        },
     }
 }
 
