@@ -325,7 +325,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The verdict on records of one type, by what they say in addition to the content of a file.
+/// The verdict on records of one type, whose files have the same content.
 pub(crate) fn by_facts(was: &Record, is: &Record, compared: Xattrs) -> Verdict {
     match (&was.what, &is.what) {
         (What::Link(was), What::Link(is)) if was != is => {

@@ -256,7 +256,7 @@ impl Said {
     }
 }
 
-/// What a run says of the tree at `root`.
+/// Findings of a run on the tree at `root`.
 pub fn said_of(list: &Path, root: &Path, verify: &Verify) -> Result<Said, Error> {
     let (mut said, manifest) = (Said::default(), Manifest::open(list)?);
     said.report = verify.run(&manifest, root, &Options::new(), &mut |it| said.add(it))?;
