@@ -4,6 +4,7 @@ Keys are those below a *root*, a URL that ends in `/`. A store's LIST begins aft
 the keys to share them out.
 """
 
+import json
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
@@ -45,6 +46,20 @@ class Fact(NamedTuple):
     def is_known(self) -> bool:
         """Whether more than the digest is known."""
         return self.found.size >= 0
+
+
+def text_of(fact: Fact) -> str:
+    """Return a fact as a line of JSON."""
+    place = {"outboard": fact.outboard} if fact.outboard is not None else {}
+    settled = {} if fact.is_settled else {"settled": False}
+    return json.dumps({**fact.found._asdict(), "digest": fact.digest.hex(), **settled, **place})
+
+
+def fact_of(text: str) -> Fact:
+    """Return what `text_of` made. Raises `ValueError`, `KeyError` or `TypeError` if it is something else."""
+    it = json.loads(text)
+    found = Found(it["key"], int(it["size"]), it["etag"], it["version"], it["modified"])
+    return Fact(found, bytes.fromhex(it["digest"]), it.get("settled", True), it.get("outboard"))
 
 
 def unknown(key: str, digest: bytes) -> Fact:

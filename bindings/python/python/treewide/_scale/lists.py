@@ -4,13 +4,11 @@
 only what changed.
 """
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from treewide._scale.found import Fact, Found, unknown
-from treewide._scale.objects import Object
+from treewide._scale.found import Fact, fact_of, text_of, unknown
 from treewide._treewide import _list_entries, _replace_file, digest
 
 
@@ -39,13 +37,12 @@ def read(path: str | os.PathLike[str]) -> Entries:
     Raises `ListError` that names the line which is not one; `OSError` if the list cannot be read.
     """
     entries = Entries()
-    with open(path, "rb") as file:
-        data = file.read()
-        entries.digest = digest(data)
-        try:
-            lines = _list_entries(data)
-        except ValueError as error:
-            raise ListError(f"{path}: {error}") from None
+    data = Path(path).read_bytes()
+    entries.digest = digest(data)
+    try:
+        lines = _list_entries(data)
+    except ValueError as error:
+        raise ListError(f"{path}: {error}") from None
     for number, (uri, value) in enumerate(lines, 1):
         if uri in entries:
             raise ListError(f"{path}: line {number} names {uri} a second time")
@@ -61,16 +58,13 @@ def read(path: str | os.PathLike[str]) -> Entries:
         try:
             if not line.endswith("\n"):
                 raise ValueError
-            fields = json.loads(line)
-            found = Found(fields["uri"], int(fields["size"]), fields["etag"], fields["version"], None)
-            settled, of, place = fields.get("settled", True), fields["digest"], fields.get("outboard")
+            fact = fact_of(line)
         except (ValueError, KeyError, TypeError):
             entries.damage = f"{index_path(path)}: line {number} is damaged"
             continue
-        entry = entries.get(found.key)
         # It counts only for the digest that was found of it.
-        if entry is not None and of == entry.digest.hex():
-            entries[found.key] = Fact(found, entry.digest, settled, place)
+        if fact.key in entries and entries[fact.key].digest == fact.digest:
+            entries[fact.key] = fact
     return entries
 
 
@@ -79,16 +73,9 @@ def write(path: str | os.PathLike[str], entries: Iterable[Fact]) -> None:
     entries = list(entries)
     objects = [it for it in entries if it.is_known]
     # The index first: with the old list, none of its lines counts that has another digest.
-    _replace_file(index_path(path), "".join(_json_of(it) + "\n" for it in objects).encode("ascii"))
+    _replace_file(index_path(path), "".join(text_of(it) + "\n" for it in objects).encode("ascii"))
     text = "".join(line_of(it.key, it.digest) + "\n" for it in entries)
     _replace_file(Path(path), text.encode("utf-8", "surrogateescape"))
-
-
-def _json_of(entry: Fact) -> str:
-    object = Object(*entry.found[:4])
-    place = {"outboard": entry.outboard} if entry.outboard is not None else {}
-    settled = {} if entry.is_settled else {"settled": False}
-    return json.dumps({**object._asdict(), "digest": entry.digest.hex(), **settled, **place})
 
 
 def index_path(path: str | os.PathLike[str]) -> Path:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from treewide._scale.buckets.sinks import Folder
-from treewide._scale.found import Fact, Found, unknown
+from treewide._scale.found import Fact, fact_of, text_of, unknown
 from treewide._scale.lists import ListError, line_of
 from treewide._treewide import _list_entries, digest
 
@@ -54,7 +54,7 @@ def write_list(
         return None
     times = (it.found.modified for it in facts)
     newest = max((it for it in times if it is not None and it <= began), default=None)
-    lines = [json.dumps({**_FACTS, "newest": newest}), *(_line_of(it) for it in facts)]
+    lines = [json.dumps({**_FACTS, "newest": newest}), *(text_of(it._replace(is_settled=True)) for it in facts)]
     raw = ("\n".join(lines) + "\n").encode("ascii")
     name = f"{kind}-{digest(raw).hex()[:32]}"
     text = "".join(line_of(it.key, it.digest) + "\n" for it in facts).encode("utf-8", "surrogateescape")
@@ -102,12 +102,8 @@ def _facts_of(folder: Folder, part: ListFile) -> dict[str, Fact]:
     newest = json.loads(first)["newest"]
     facts = {}
     for line in lines:
-        entry = json.loads(line)
-        found = Found(entry["key"], entry["size"], entry["etag"], entry["version"], entry["modified"])
-        is_settled = found.modified is not None and newest is not None and found.modified + _SLACK < newest
-        facts[found.key] = Fact(found, bytes.fromhex(entry["digest"]), is_settled)
+        fact = fact_of(line)
+        modified = fact.found.modified
+        is_settled = modified is not None and newest is not None and modified + _SLACK < newest
+        facts[fact.key] = fact._replace(is_settled=is_settled)
     return facts
-
-
-def _line_of(fact: Fact) -> str:
-    return json.dumps({**fact.found._asdict(), "digest": fact.digest.hex()})
