@@ -97,14 +97,8 @@ class Outboards:
             self._room.release()
         return uri
 
-    def end(self) -> tuple[dict[Object, str], dict[Object, Exception]]:
+    def end(self) -> tuple[dict[Object, str], dict[Object, BaseException]]:
         """Wait until all is written. Returns where each outboard is, and why some are not there."""
         self._pool.shutdown(wait=True)
-        places: dict[Object, str] = {}
-        failures: dict[Object, Exception] = {}
-        for object, written in self._written.items():
-            try:
-                places[object] = written.result()
-            except Exception as error:
-                failures[object] = error
-        return places, failures
+        failures = {it: why for it, written in self._written.items() if (why := written.exception()) is not None}
+        return {it: written.result() for it, written in self._written.items() if it not in failures}, failures

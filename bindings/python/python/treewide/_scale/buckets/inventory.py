@@ -49,7 +49,7 @@ class Inventory:
         bucket, _, prefix = root.partition("://")[2].partition("/") if "://" in root else ("", "", "")
         last = prefix + after
         for group in self._groups:
-            if group.last < prefix + after or (group.last < prefix):
+            if group.last < prefix + after:
                 continue
             if group.first > prefix and not group.first.startswith(prefix):
                 return

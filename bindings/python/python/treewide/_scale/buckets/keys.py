@@ -22,7 +22,9 @@ def successor(prefix: str) -> str | None:
     """Return a place after all keys that begin with `prefix`, and before all others that are greater."""
     while prefix and ord(prefix[-1]) == _LAST:
         prefix = prefix[:-1]
-    return prefix[:-1] + _next(prefix[-1]) if prefix else None
+    code = ord(prefix[-1]) + 1 if prefix else 0
+    # No character is half of a pair of UTF-16.
+    return prefix[:-1] + chr(code if not 0xD800 <= code <= 0xDFFF else 0xE000) if prefix else None
 
 
 def shared(low: str, high: str | None) -> int:
@@ -44,7 +46,6 @@ def middle(low: str, high: str | None) -> str | None:
     half = (first + last) // 2
     if half <= first:
         return None
-    # No character is half of a pair of UTF-16.
     half = half if not 0xD800 <= half <= 0xDFFF else 0xE000
     return low[:at] + chr(half) if first < half < last else None
 
@@ -67,11 +68,6 @@ def between(low: str, high: str, count: int, known: Iterable[str] = ()) -> list[
 
 def _is_next(low: str, high: str, at: int) -> bool:
     return at < len(low) and ord(low[at]) + 1 == ord(high[at])
-
-
-def _next(character: str) -> str:
-    code = ord(character) + 1
-    return chr(code if not 0xD800 <= code <= 0xDFFF else 0xE000)
 
 
 def _value(text: str, letters: list[str]) -> int:

@@ -92,11 +92,10 @@ class WholeObjects(Generic[_T]):
                     return self._whole(object, retries)
                 except Changed as change:
                     detail = str(change)
-                try:
-                    object = head(self._source, object.uri, retries)
-                except FileNotFoundError:
-                    return Read(object, None, "changing", "it was removed after it was listed"), None
+                object = head(self._source, object.uri, retries)
             return Read(object, None, "changing", detail), None
+        except FileNotFoundError:
+            return Read(object, None, "changing", "it was removed after it was listed"), None
         except Exception as error:
             return Read(object, None, "unreadable", cause_of(error)), None
         finally:

@@ -4,6 +4,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -62,13 +63,9 @@ class Files:
 
     def pages(self, root: str, after: str, most: int | None = None) -> Iterator[list[Found]]:
         """Return the files below a folder after a key. Links to folders are not followed."""
-        page: list[Found] = []
-        for key, there in _walk(root, "", after):
-            page.append(Found(key, there.st_size, _etag(there), None, there.st_mtime))
-            if len(page) >= (most or _PAGE):
-                yield page
-                page = []
-        yield page
+        files = (Found(key, it.st_size, _etag(it), None, it.st_mtime) for key, it in _walk(root, "", after))
+        while page := list(islice(files, most or _PAGE)):
+            yield page
 
     def _open(self, object: Object) -> int:
         """Return the file that this thread has open, if it is this one, or open it."""

@@ -76,11 +76,10 @@ def _facts(info: dict[str, Any]) -> tuple[int, str | None, str | None]:
 
 
 def _found(key: str, size: int, etag: str | None, version: str | None) -> Found:
-    modified = None
-    if etag is not None and etag.startswith(TIME):
-        with contextlib.suppress(ValueError):
-            modified = float(etag.removeprefix(TIME))
-    return Found(key, size, etag, version, modified)
+    with contextlib.suppress(ValueError):
+        if etag is not None and etag.startswith(TIME):
+            return Found(key, size, etag, version, float(etag.removeprefix(TIME)))
+    return Found(key, size, etag, version, None)
 
 
 def _seconds(at: Any) -> str:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from treewide._scale.found import Found
@@ -32,7 +33,6 @@ class Obstore:
         """
         self._options = options
         self._stores: dict[str, Any] = {}
-        self._boto: Boto | None = None
         self._lock = threading.Lock()
 
     def head(self, uri: str) -> Object:
@@ -74,19 +74,17 @@ class Obstore:
             # So that options which it does not know are noticed before anything is listed.
             self.store(root)
             # obstore drops slashes at the ends of keys, and fails for a page with a key that it cannot name.
-            yield from self.boto().pages(root, after, most)
+            yield from self.boto.pages(root, after, most)
             return
         store, prefix = self.store(root)
         offset = prefix + after if after else None
         for page in load("obstore", "obstore").list(store, prefix or None, offset=offset, chunk_size=_PAGE):
             yield [it for it in (_found(it, prefix) for it in page) if it.key > after]
 
+    @cached_property
     def boto(self) -> Boto:
-        """Return what reads of S3 what obstore cannot name."""
-        with self._lock:
-            if self._boto is None:
-                self._boto = Boto(self._options)
-            return self._boto
+        """Reads objects of S3 that obstore cannot name."""
+        return Boto(self._options)
 
     def _for_odd(self, uri: str) -> Boto:
         if not uri.startswith(_S3):
@@ -94,7 +92,7 @@ class Obstore:
                 f"{uri}: obstore cannot name this key: it begins or ends with a slash, has a segment that is empty, "
                 "`.` or `..`, or a control character; copy the object to another key, or read it by fsspec"
             )
-        return self.boto()
+        return self.boto
 
     def store(self, uri: str) -> tuple[Any, str]:
         """Return the store of a URL, and the key in it, which is not a URL: it may have any character."""
@@ -103,7 +101,7 @@ class Obstore:
         root = f"{scheme}://{bucket}"
         if bucket.startswith("arn:"):
             raise Refused(f"{uri}: this is an access point: name its bucket, as obstore knows no access points")
-        own = self.boto() if uri.startswith(_S3) else None
+        own = self.boto if uri.startswith(_S3) else None
         with self._lock:
             if root not in self._stores:
                 told = self._options if own is None else own.options(root)
