@@ -94,9 +94,7 @@ def kept(monkeypatch):
     """A folder in memory for lists, small groups, and `use`, which says what the bucket is."""
     folder = Kept()
     folder.source = None
-    small = partial(shards.BucketJob, small=400, large=6000)
-    small.of = shards.BucketJob.of
-    monkeypatch.setattr(bucket_command, "BucketJob", small)
+    monkeypatch.setattr(bucket_command, "BucketJob", partial(shards.BucketJob, small=400, large=6000))
     monkeypatch.setattr(bucket_command, "_LIMIT", 16)
     for module in (bucket_command, shards):
         monkeypatch.setattr(module, "Folder", lambda url, source: folder)

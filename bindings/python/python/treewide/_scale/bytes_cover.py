@@ -55,7 +55,6 @@ class BytesCover:
     ) -> None:
         """Begin with nothing. With `outboards` objects are hashed by groups, and these are made in the end."""
         self._outboards, self._doubts = outboards, doubts
-        self._open: dict[Object, _Open] = {}
         #: When the first of all that counts was read, or may have been.
         self.began = time.time()
         self.found: dict[Object, Read] = {}
@@ -76,6 +75,10 @@ class BytesCover:
     def bytes_read(self) -> int:
         """The bytes that this run read."""
         return self.done - self.resumed_bytes
+
+    def tasks(self, workers: int) -> list[dict[str, Any]]:
+        """Return the tasks of the next round, as they are sealed."""
+        return [{"pieces": it, "is_second": self.is_second} for it in self.missing(workers)]
 
     def missing(self, workers: int) -> list[list[Piece]]:
         """Return what each task of the next round hashes; nothing if all is known."""

@@ -85,8 +85,12 @@ class Job:
         found = json.loads(text)
         if not isinstance(found, dict) or not {it.name for it in fields(cls)} >= found.keys() >= {"command", "run"}:
             raise ValueError("this is not a job of treewide scale")
-        values: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
-        return cls(**values)
+        return cls(**tuples(found))
+
+
+def tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields whose lists are tuples again, as they were before JSON."""
+    return {name: tuple(it) if isinstance(it, list) else it for name, it in fields.items()}
 
 
 def here(*named: str | None) -> str | None:

@@ -1,7 +1,7 @@
 """`python -m treewide scale` for objects that are named one by one."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 
@@ -17,7 +17,6 @@ from treewide._scale.outputs import check_list, check_outboards
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.ranges import verify_ranges
 from treewide._scale.reading import Retries, head
-from treewide._scale.run import pieces_task
 from treewide._scale.sources import STORES, Store, near, path_of, scheme_of, url_of
 from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, judge, tally
 from treewide._treewide import _expected_bytes
@@ -40,54 +39,65 @@ class ObjectCovering:
         self.urls = list(dict.fromkeys(named or self.entries))
         if not self.urls:
             raise UsageError("there is nothing to hash: name a URL, or a list that is not empty")
-        check_names(named)
+        for url in named:
+            bucket, _, key = url.partition("://")[2].partition("/")
+            is_bucket = scheme_of(url) in STORES and not key
+            if is_bucket or (scheme_of(url) == "file" and os.path.isdir(path_of(url))):
+                what = f"a bucket{'' if bucket else ' without a name'}" if is_bucket else "a directory"
+                raise UsageError(f"{url}: this is {what}: use -r to hash all that is in it, and -o for the lists")
         schemes = set(map(scheme_of, self.urls))
         if len(schemes) > 1:
-            names = " and ".join(sorted(schemes))
-            raise UsageError(f"URLs of {names} cannot be mixed; run the command once for each")
+            raise UsageError(f"URLs of {' and '.join(sorted(schemes))} cannot be mixed; run the command once for each")
         self.source: Store = source_for(self.urls[0], job.option)
         # Lists and outboards are read and written here, and not by workers.
         self.key, self.here = job.key(self.entries.digest, self.urls), here(*self.urls)
-        self.outboards = self._outboards()
+        if job.group is not None and job.outboards is None:
+            raise UsageError("--group is for --outboards: name both")
+        folder = job.outboards
+        self.outboards: Outboards | None = None
+        if folder is not None:
+            self.outboards = Outboards(near(folder or self.urls[0], self.source), folder or None, group=job.group)
         #: Where outboards are, and which could not be written.
         self.places: dict[Object, str] = {}
-        self.unwritten: dict[Object, Exception] = {}
+        self.unwritten: dict[Object, BaseException] = {}
         #: Why the run ends with 3, apart from verdicts.
         self.causes: list[str] = []
         if self.entries.damage and not job.accept_damage:
             self.causes.append(f"{self.entries.damage}, so that rot cannot be distinguished from a change")
         if job.output is not None:
             check_list(job.output, self.urls)
-        if self.outboards is not None and not job.outboards:
+        if folder == "":
             check_outboards(self.urls)
         with ThreadPoolExecutor(_HEADS) as pool:
             heads = dict(zip(self.urls, pool.map(self._head, self.urls), strict=True))
         #: What cannot be looked at.
         self.lost = {url: it for url, it in heads.items() if isinstance(it, Exception)}
         self.objects = [it for it in heads.values() if isinstance(it, Object)]
-        self.kept = {it: Read(it, self.entries[it.uri].digest) for it in self.objects if self._is_unchanged(it)}
+        #: What need not be read.
+        pinned = [it for it in self.objects if it.is_pinned and it.uri in self.entries and job.command == "update"]
+        same = [it for it in pinned if is_unchanged(self.entries[it.uri], Found(*it, None))]
+        self.kept = {it: Read(it, self.entries[it.uri].digest) for it in same}
         todo = (it for it in self.objects if it not in self.kept)
         self.cover = BytesCover(todo, self.outboards, lambda read: self._judge(read).verdict in KEPT)
 
     def _entries(self, named: list[str]) -> lists.Entries:
-        options = self.job
-        if options.command == "sum":
+        job = self.job
+        if job.command == "sum":
             return lists.Entries()
-        wanted = options.expect
-        if (options.list is None) == (wanted is None):
+        if (job.list is None) == (job.expect is None):
             raise UsageError("name the list, or the digest of one URL with --expect")
-        if wanted is None:
-            entries = lists.read(options.list or "")
+        if job.expect is None:
+            entries = lists.read(job.list or "")
             others = [it for it in named if it not in entries]
-            if others and options.command == "verify":
-                raise UsageError(f"{others[0]} is not in {options.list}")
+            if others and job.command == "verify":
+                raise UsageError(f"{others[0]} is not in {job.list}")
             return entries
         if len(named) != 1:
             raise UsageError("--expect is the digest of one URL: name one")
         try:
-            digest = _expected_bytes(wanted)
+            digest = _expected_bytes(job.expect)
         except ValueError as error:
-            raise UsageError(f"--expect {wanted}: {error}") from None
+            raise UsageError(f"--expect {job.expect}: {error}") from None
         entries = lists.Entries({named[0]: unknown(named[0], digest)})
         entries.digest = digest
         return entries
@@ -103,7 +113,7 @@ class ObjectCovering:
 
     def missing(self, workers: int) -> list[Row]:
         """Return tasks for the bytes that no result covers; then for objects that seem to have rotted, once more."""
-        return [pieces_task(it, self.cover.is_second) for it in self.cover.missing(workers)]
+        return self.cover.tasks(workers)
 
     def take(self, result: Row) -> None:
         """Take the pieces of a result."""
@@ -128,7 +138,29 @@ class ObjectCovering:
         self._write(judged, found)
         if self.unwritten:
             self.causes.append("not all outboards could be written")
-        return self._outcome(judged, found)
+        counts: dict[str, int] = {}
+        evidence: dict[str, int] = {}
+        for url, it in judged.items():
+            tally(counts, {it.verdict: 1})
+            tally(evidence, {it.evidence: 1} if it.evidence is not None else {})
+            row: Row = {"uri": url, "verdict": it.verdict, "evidence": it.evidence, "digest": None}
+            if (read := found.get(url)) is not None:
+                row |= {"digest": read.digest.hex() if read.digest else None, **read.object._asdict()}
+                row |= {"outboard": self.places[read.object]} if read.object in self.places else {}
+            self._told(row | {"detail": it.detail})
+        self._look_for_causes(counts)
+        of = len(self.entries)
+        return Outcome(
+            counts,
+            evidence,
+            self.cover.bytes_read,
+            self.wrong,
+            self.causes,
+            digests={url: read.digest for url in self.urls if (read := found.get(url)) and read.digest is not None},
+            more={"only": {"urls": len(self.urls), "of": of} if len(self.urls) < of else None},
+            # What is hashed is not read again to write an outboard.
+            is_over=not self.unwritten,
+        )
 
     def ranges(self, ranges: list[tuple[int, int | None]], outboard: str | None) -> Outcome:
         """Verify ranges by outboards, on this machine. Bytes of the rest are not read."""
@@ -136,7 +168,7 @@ class ObjectCovering:
             raise UsageError(f"{outboard} is the outboard of one URL: name one, or a folder of outboards")
         known = (entry.outboard for url in self.urls if (entry := self.entries[url]).outboard is not None)
         pairs = near(outboard or next(known, None) or self.urls[0], self.source)
-        counts, total = dict[str, int](), {"bytes_read": 0, "bytes_of_outboard": 0}
+        counts: dict[str, int] = {}
         rows = [
             verify_ranges(it, entry.digest, ranges, self.source, pairs, outboard or entry.outboard)
             for it in self.objects
@@ -149,20 +181,11 @@ class ObjectCovering:
         )
         for row in rows:
             tally(counts, {row["verdict"]: 1})
-            tally(total, {name: row.get(name, 0) for name in total})
             self._told(row)
         self._look_for_causes(counts)
-        more = {"bytes_of_outboard": total["bytes_of_outboard"]}
-        evidence = {"in part": len(self.objects)}
-        return Outcome(counts, evidence, total["bytes_read"], self.wrong, self.causes, more=more)
-
-    def _outboards(self) -> Outboards | None:
-        folder = self.job.outboards
-        if folder is None:
-            if self.job.group is not None:
-                raise UsageError("--group is for --outboards: name both")
-            return None
-        return Outboards(near(folder or self.urls[0], self.source), folder or None, group=self.job.group)
+        size, of_outboard = (sum(it.get(name, 0) for it in rows) for name in ("bytes_read", "bytes_of_outboard"))
+        evidence, more = {"in part": len(self.objects)}, {"bytes_of_outboard": of_outboard}
+        return Outcome(counts, evidence, size, self.wrong, self.causes, more=more)
 
     def _head(self, url: str) -> Object | Exception:
         try:
@@ -175,11 +198,6 @@ class ObjectCovering:
         except Exception as error:
             return error
         return found if found.is_pinned or self.job.unpinned else OSError(f"{url}: {UNPINNED}")
-
-    def _is_unchanged(self, object: Object) -> bool:
-        entry = self.entries.get(object.uri)
-        is_known = entry is not None and is_unchanged(entry, Found(*object, None))
-        return self.job.command == "update" and object.is_pinned and is_known
 
     # ---- What is said ----------------------------------------------------------------------------
 
@@ -230,8 +248,8 @@ class ObjectCovering:
                 old = entries.get(url)
                 place = old.outboard if old is not None and old.digest == read.digest else None
                 place = self.places.get(read.object, place)
-                is_known = is_settled(read.object, self.cover.began)
-                entries[url] = Fact(Found(*read.object, None), read.digest, is_known, place)
+                is_old = is_settled(read.object, self.cover.began)
+                entries[url] = Fact(Found(*read.object, None), read.digest, is_old, place)
         return entries
 
     def _why_not(self, path: str, judged: dict[str, Judged], found: dict[str, Read]) -> str | None:
@@ -250,42 +268,7 @@ class ObjectCovering:
                 return f"{why}: `update` keeps the old digest, and accepts the new one"
         return None
 
-    def _outcome(self, judged: dict[str, Judged], found: dict[str, Read]) -> Outcome:
-        counts: dict[str, int] = {}
-        evidence: dict[str, int] = {}
-        for url, it in judged.items():
-            tally(counts, {it.verdict: 1})
-            tally(evidence, {it.evidence: 1} if it.evidence is not None else {})
-            row: Row = {"uri": url, "verdict": it.verdict, "evidence": it.evidence, "digest": None}
-            if (read := found.get(url)) is not None:
-                row |= {"digest": read.digest.hex() if read.digest else None, **read.object._asdict()}
-                row |= {"outboard": self.places[read.object]} if read.object in self.places else {}
-            self._told(row | {"detail": it.detail})
-        self._look_for_causes(counts)
-        of = len(self.entries)
-        return Outcome(
-            counts,
-            evidence,
-            self.cover.bytes_read,
-            self.wrong,
-            self.causes,
-            digests={url: read.digest for url in self.urls if (read := found.get(url)) and read.digest is not None},
-            more={"only": {"urls": len(self.urls), "of": of} if len(self.urls) < of else None},
-            # What is hashed is not read again to write an outboard.
-            is_over=not self.unwritten,
-        )
-
     def _look_for_causes(self, counts: dict[str, int]) -> None:
         is_list = self.job.list is not None
         if self.job.command == "verify" and is_list and counts.get("removed", 0) == len(self.urls):
             self.causes.append("nothing of the list is there: is this the right store?")
-
-
-def check_names(urls: Iterable[str]) -> None:
-    """Refuse buckets and directories, which are not objects."""
-    for url in urls:
-        bucket, _, key = url.partition("://")[2].partition("/")
-        is_bucket = scheme_of(url) in STORES and not key
-        if is_bucket or (scheme_of(url) == "file" and os.path.isdir(path_of(url))):
-            what = f"a bucket{'' if bucket else ' without a name'}" if is_bucket else "a directory"
-            raise UsageError(f"{url}: this is {what}: use -r to hash all that is in it, and -o for the lists")

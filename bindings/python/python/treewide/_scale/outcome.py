@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from treewide._scale.verdicts import UNSURE
+from treewide._scale.verdicts import UNSURE, counted
 
 Row = dict[str, Any]
 """A line that a run reports: an object, as `--json` prints it; or a `note`."""
@@ -39,8 +39,8 @@ class Outcome:
     @property
     def why(self) -> str:
         """On one line, why the exit status is not 0."""
-        found = [f"{count:,} {word}" for word, count in self.counts.items() if word in UNSURE | self.wrong]
-        return "; ".join([*filter(None, [", ".join(found)]), *self.causes])
+        found = counted({word: count for word, count in self.counts.items() if word in UNSURE | self.wrong})
+        return "; ".join([*filter(None, [found]), *self.causes])
 
     @property
     def objects_read(self) -> int:

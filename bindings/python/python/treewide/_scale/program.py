@@ -12,7 +12,7 @@ from typing import Any
 from treewide._scale.console import UsageError, print_line, say
 from treewide._scale.cover import LONGEST, Cover, covering_of, hash_all
 from treewide._scale.engines import ENGINES
-from treewide._scale.job import Job
+from treewide._scale.job import Job, tuples
 from treewide._scale.lists import ListError, line_of
 from treewide._scale.object_command import ObjectCovering
 from treewide._scale.outboards import checked_group
@@ -20,7 +20,7 @@ from treewide._scale.outcome import Outcome, Row
 from treewide._scale.progress import Progress, bytes_text, objects_text
 from treewide._scale.ranges import range_of
 from treewide._scale.run import run
-from treewide._scale.verdicts import summary
+from treewide._scale.verdicts import counted
 from treewide._scale.work import Work, planned, usual_place
 
 _FINE, _USAGE, _UNKNOWN = 0, 2, 3
@@ -64,23 +64,17 @@ def main(arguments: Sequence[str]) -> int:
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command. The first argument is the list, if none is named."""
     options = _parser().parse_args(arguments)
-    if options.command in ("verify", "update") and options.list is None and options.urls and not _of(options, "expect"):
+    if options.command in ("verify", "update") and options.list is None and options.urls and not options.expect:
         options.list = options.urls.pop(0)
     return options
-
-
-def _of(options: argparse.Namespace, name: str) -> Any:
-    """Return an option that not all commands have."""
-    return getattr(options, name, None)
 
 
 def job_of(options: argparse.Namespace) -> Job:
     """Return what the options ask for. Raises `UsageError` where they do not fit together."""
     given = {it.name: getattr(options, it.name) for it in fields(Job) if hasattr(options, it.name)}
-    lists = {name: tuple(it) for name, it in given.items() if isinstance(it, list)}
-    if _of(options, "outboard") is not None and not options.range:
+    if options.outboard is not None and not options.range:
         raise UsageError("--outboard is for --range: without it everything is read, and no outboard is needed")
-    return Job(**{**given, **lists, "option": dict(map(_option, options.option))})
+    return Job(**{**tuples(given), "option": dict(map(_option, options.option))})
 
 
 class _Screen:
@@ -116,9 +110,8 @@ class _Screen:
         if self.progress is not None:
             self.progress(*cover.progress(), workers)
 
-    def end(self, outcome: Outcome) -> int:
+    def end(self, it: Outcome) -> int:
         """Say how it ended. Returns the exit code."""
-        it = outcome
         if self.options.json:
             total = {"counts": it.counts, "evidence": it.evidence, "objects_read": it.objects_read}
             total |= {"bytes_read": it.bytes_read, **it.more, "causes": it.causes, "exit": it.exit}
@@ -127,7 +120,8 @@ class _Screen:
             size = bytes_text(it.bytes_read)
             if "bytes_of_outboard" in it.more:
                 size += f", and {bytes_text(it.more['bytes_of_outboard'])} of outboards"
-            text = summary(objects_text(sum(it.counts.values())), it.counts, it.evidence, size)
+            text = ": ".join(filter(None, [objects_text(sum(it.counts.values())), counted(it.counts)]))
+            text += f"; {counted(it.evidence) or '0 read'}, {size}"
             if self.job.command != "sum":
                 print_line(text)
             elif self.job.recursive:
@@ -144,7 +138,7 @@ def _hash(options: argparse.Namespace) -> int:
     """Do `sum`, `verify` or `update`."""
     job = job_of(options)
     screen = _Screen(options, job)
-    if _of(options, "range"):
+    if options.range:
         covering = covering_of(job, screen.told)
         if not isinstance(covering, ObjectCovering):
             raise UsageError("--range is for objects that are named one by one")
@@ -179,7 +173,7 @@ def _hash(options: argparse.Namespace) -> int:
 def _plan(options: argparse.Namespace) -> int:
     """Write the tasks of the next round, and print their number."""
     wanted = parsed(options.rest)
-    if wanted.command not in ("sum", "verify", "update") or _of(wanted, "range"):
+    if wanted.command not in ("sum", "verify", "update") or wanted.range:
         raise UsageError("what is planned is sum, verify or update, without --range: `plan --work FOLDER -- sum ...`")
     if wanted.no_resume:
         raise UsageError(f"--no-resume: would plan the same again and again; remove {options.work} to start anew")
@@ -241,43 +235,28 @@ def _merge(options: argparse.Namespace) -> int:
 _COMMANDS = {"sum": _hash, "verify": _hash, "update": _hash, "plan": _plan, "run": _run, "merge": _merge}
 
 
-def _program() -> str:
-    """Return the name by which this program was called."""
-    return "treewide" if os.path.basename(sys.argv[0]).startswith("treewide") else "python -m treewide"
-
-
 def _parser() -> argparse.ArgumentParser:
+    # As it was called.
+    name = "treewide" if os.path.basename(sys.argv[0]).startswith("treewide") else "python -m treewide"
     parser = argparse.ArgumentParser(
-        prog=f"{_program()} scale", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"{name} scale", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    # Options of some commands, whose absence the others need not know.
+    parser.set_defaults(expect=None, range=[], outboard=None)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text in (("sum", "print digests"), ("verify", "compare with a list"), ("update", "read what changed")):
         command = commands.add_parser(name, help=text)
         add = command.add_argument
         add("urls", nargs="+" if name == "sum" else "*", metavar="URL")
         if name == "sum":
-            add(
-                "-o",
-                "--output",
-                metavar="LIST",
-                help="write a list, and LIST.objects for `update`; with -r, to a folder",
-            )
+            add("-o", "--output", metavar="LIST", help="write a list, and LIST.objects; with -r, into a folder")
             add("-r", "--recursive", action="store_true", help="hash everything below the URL, by ranges of keys")
         else:
             add("-l", "--list", metavar="LIST", help="the list that `sum -o` wrote (default: the first argument)")
         if name == "verify":
             add("--expect", metavar="DIGEST", help="the digest that the only URL must have, instead of a list")
-            add(
-                "--range",
-                action="append",
-                default=[],
-                type=range_of,
-                metavar="A..B",
-                help="only these bytes, by the outboard",
-            )
-            add(
-                "--outboard", metavar="URL", help="the outboard of --range, or its folder (default: next to the object)"
-            )
+            add("--range", action="append", default=[], type=range_of, metavar="A..B", help="only these bytes")
+            add("--outboard", metavar="URL", help="the outboard of --range, or its folder (default: as --outboards)")
             add("--quick", action="store_true", help="of a bucket, read only what changed by ETag, version or time")
         else:
             text = "write outboards, for `verify --range`: next to the objects, or into FOLDER by digest"
@@ -288,16 +267,8 @@ def _parser() -> argparse.ArgumentParser:
         add("--engine", choices=sorted(ENGINES), default="local", help="what runs the workers (default: local)")
         add("--workers", type=_positive, metavar="N", help="the most workers (default: what the engine has)")
         add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the store, repeatable")
-        add(
-            "--work",
-            metavar="FOLDER",
-            help="keep results there, for a run that is killed (default: in the user's cache)",
-        )
-        add(
-            "--no-resume",
-            action="store_true",
-            help="start anew, and read again what an earlier run read that was killed",
-        )
+        add("--work", metavar="FOLDER", help="keep results there, to continue (default: in the user's cache)")
+        add("--no-resume", action="store_true", help="start anew, and take nothing from a run that was killed")
         if name == "update":
             text = "take the new digest of objects whose URLs match, though they rotted or are suspect; repeatable"
             add("--accept-rot", action="append", default=[], metavar="GLOB", help=text)

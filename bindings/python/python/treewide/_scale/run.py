@@ -1,11 +1,10 @@
-"""Tasks: all that an engine calls, and what it calls them with."""
+"""Tasks: all that an engine calls."""
 
 import os
 import time
-from dataclasses import asdict
 
 from treewide._scale.buckets.shards import BucketJob, KeysTask, hash_shard
-from treewide._scale.job import source_for
+from treewide._scale.job import source_for, tuples
 from treewide._scale.objects import Object
 from treewide._scale.outcome import Row
 from treewide._scale.part import Piece, hash_pieces
@@ -29,8 +28,8 @@ def run(task: bytes, work: str | None = None) -> bytes:
     folder = Work(work, it["job"]) if work is not None else None
     result: Row = {"task": digest(task).hex()[:32], "host": host(), "began": time.time()}
     result |= {name: it[name] for name in ("job", "run", "round")}
-    if it["kind"] == "keys":
-        job = BucketJob.of(it["bucket"])
+    if "keys" in it:
+        job = BucketJob(**tuples(it["bucket"]))
         result |= hash_shard(job, KeysTask(*it["keys"]), source_for(job.root, it["option"]), it["seconds"])
     else:
         pieces = [Piece(Object(*object), *ends) for object, *ends in it["pieces"]]
@@ -40,13 +39,3 @@ def run(task: bytes, work: str | None = None) -> bytes:
     if folder is not None:
         folder.keep(sealed)
     return sealed
-
-
-def keys_task(job: BucketJob, keys: KeysTask) -> Row:
-    """Return the task of a key range."""
-    return {"kind": "keys", "bucket": asdict(job), "keys": keys}
-
-
-def pieces_task(pieces: list[Piece], is_second: bool) -> Row:
-    """Return the task of pieces of objects, which are read for the first or the second time."""
-    return {"kind": "pieces", "pieces": pieces, "is_second": is_second}

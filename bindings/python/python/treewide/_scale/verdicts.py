@@ -50,11 +50,9 @@ def compare(old: Fact, new: Fact) -> tuple[str, str]:
     return "changed", detail
 
 
-def summary(objects: str, counts: dict[str, int], evidence: dict[str, int], size: str) -> str:
-    """Return the last line, such as `4 objects: 3 same, 1 changed; 2 read, 2 attested, 5.0 kB`."""
-    verdicts = ", ".join(f"{count:,} {word}" for word, count in counts.items())
-    known = ", ".join(f"{count:,} {word}" for word, count in evidence.items()) or "0 read"
-    return f"{objects}{': ' if verdicts else ''}{verdicts}; {known}, {size}"
+def counted(counts: dict[str, int]) -> str:
+    """Return counts as text, such as `3 same, 1 changed`."""
+    return ", ".join(f"{count:,} {word}" for word, count in counts.items())
 
 
 def tally(counts: dict[str, int], more: dict[str, int]) -> None:

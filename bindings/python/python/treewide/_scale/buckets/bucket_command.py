@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from treewide._scale.buckets.bucket_list import LIST, Bucket, read_bucket, write_bucket
 from treewide._scale.buckets.inventory import Inventory, listing_of
 from treewide._scale.buckets.keys_cover import KeysCover
-from treewide._scale.buckets.list_files import ListFile, is_intact, is_list_file, read_list, write_list
+from treewide._scale.buckets.list_files import is_intact, is_list_file, read_list, write_list
 from treewide._scale.buckets.listing import cuts, listed
 from treewide._scale.buckets.shards import BucketJob, Difference, Handed, difference, judge, removed
 from treewide._scale.buckets.sinks import Folder, join
@@ -21,7 +22,6 @@ from treewide._scale.objects import UNPINNED, Object, Read, evidence_of
 from treewide._scale.outcome import Outcome, Row
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.reading import Retries
-from treewide._scale.run import keys_task, pieces_task
 from treewide._scale.sources import path_of, scheme_of, url_of
 from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, tally
 
@@ -155,20 +155,18 @@ class BucketCovering:
 
     def earlier(self, results: list[Callable[[], Row | None]]) -> str | None:
         """Take what an earlier run found, as far as its lists are still there. Its ranges are listed again."""
-        there: set[str] | None = None
-        objects = 0
+        output, objects = self.shard.output, 0
+        there = {*Folder(output, self.source).names("part-")} if output is not None and results else set[str]()
         for read in results:
             if (result := read()) is None:
                 continue
             if "pieces" in result:
                 self._earlier.append(read)
-            elif result["status"] == "ok" and not result.get("is_seen"):
-                names = {part[0] for _, part in result["lists"] if part}
-                if there is None and names and self.shard.output is not None:
-                    there = {*Folder(self.shard.output, self.source).names("part-")}
-                if self.shard.output is None or all(f"{it}.b3" in (there or ()) for it in names):
-                    self.keys.earlier[result["after"], result["until"]] = read
-                    objects += sum(result["counts"].values())
+                continue
+            names = {f"{part[0]}.b3" for _, part in result.get("lists", []) if part}
+            if result["status"] == "ok" and not result.get("is_seen") and (output is None or names <= there):
+                self.keys.earlier[result["after"], result["until"]] = read
+                objects += sum(result["counts"].values())
         return f"{objects:,} objects were done by an earlier run, and are only listed again" if objects else None
 
     def missing(self, workers: int) -> list[Row]:
@@ -177,9 +175,9 @@ class BucketCovering:
             return []
         while self.bytes is None:
             if tasks := self.keys.missing(workers):
-                return [keys_task(self.shard, it) for it in tasks]
+                return [{"keys": it, "bucket": asdict(self.shard)} for it in tasks]
             self._begin_large()
-        return [pieces_task(it, self.bytes.is_second) for it in self.bytes.missing(workers)]
+        return self.bytes.tasks(workers)
 
     def take(self, result: Row) -> None:
         """Take the result of a range of keys, or of pieces."""
@@ -283,15 +281,13 @@ class BucketCovering:
             return {}
         folder = Folder(job.output, self.source)
         facts = sorted(self.large, key=lambda it: it.key)
-        large = write_list(folder, facts, began, "large", self._known_large(folder))
+        # The old one need not be written again, if all of it is still there.
+        old = self.known.large if self.known is not None else None
+        known = {old.name} if old is not None and is_intact(read_list(folder, old)) else set[str]()
+        large = write_list(folder, facts, began, "large", known)
         made = Bucket(job.root, keys.all_ranges(), large, b"", job.skip, job.limit)
         top = write_bucket(folder, made, self.name)
         return {"place": join(job.output, self.name), "list": top, "contents": made.contents}
-
-    def _known_large(self, folder: Folder) -> set[str]:
-        """Return the name of the old list of large objects, if all of it is still there."""
-        old: ListFile | None = self.known.large if self.known is not None else None
-        return {old.name} if old is not None and is_intact(read_list(folder, old)) else set()
 
     def _tell(self, it: Difference) -> None:
         evidence = "attested" if it.verdict == "removed" else "read" if it.digest is not None else None

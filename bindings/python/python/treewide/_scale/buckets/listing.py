@@ -18,16 +18,9 @@ _REQUESTS = 16
 
 
 def listed(
-    listing: Lists,
-    root: str,
-    after: str,
-    until: str | None,
-    retries: Retries,
-    *,
-    skip: Callable[[str], bool] = lambda key: False,
-    most: int | None = None,
+    listing: Lists, root: str, after: str, until: str | None, retries: Retries, *, most: int | None = None
 ) -> Iterator[list[Found]]:
-    """Return the objects of a key range, page by page, without those whose keys are to be skipped.
+    """Return the objects of a key range, page by page, without temporary files of killed runs.
 
     A listing that fails is asked again from where it was. Raises `Refused` if it is not in order, because then keys
     would be missed; `OSError` if it cannot be read, with the cause.
@@ -38,8 +31,7 @@ def listed(
     def ask() -> list[Found] | None:
         nonlocal pages
         try:
-            if pages is None:
-                pages = iter(listing.pages(root, last, most))
+            pages = pages or listing.pages(root, last, most)
             page = next(pages, None)
             if page is not None:
                 retries.ask()
@@ -64,7 +56,7 @@ def listed(
             if until is not None and last > until:
                 yield kept
                 return
-            if not skip(last) and not is_temporary(last):
+            if not is_temporary(last):
                 kept.append(it)
         yield kept
 

@@ -64,12 +64,6 @@ class BucketJob:
     small: int = 4 << 20
     large: int = 1 << 30
 
-    @classmethod
-    def of(cls, fields: dict[str, Any]) -> "BucketJob":
-        """Return what `asdict` and JSON made of it."""
-        values: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in fields.items()}
-        return cls(**values)
-
 
 class KeysTask(NamedTuple):
     """A key range `(after, until]`, which continues to the end of its last group, but not past `stop`."""
@@ -217,10 +211,9 @@ class _Work:
 
     def _listed(self) -> Iterator[Found]:
         job = self.job
-        skip = (lambda key: key.startswith(job.skip)) if job.skip else (lambda key: False)
         listing = listing_of(self.source, job.inventory)
-        for page in listed(listing, job.root, self.task.after, self.task.stop, self.retries, skip=skip):
-            yield from page
+        for page in listed(listing, job.root, self.task.after, self.task.stop, self.retries):
+            yield from (it for it in page if not (job.skip and it.key.startswith(job.skip)))
 
     def seen_now(self) -> str:
         """Return the digest of all that the listing says of the range now."""

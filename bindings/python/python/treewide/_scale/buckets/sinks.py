@@ -4,6 +4,7 @@ A file appears when it is complete: stores do it so, and a local one is renamed 
 """
 
 from collections.abc import Iterator
+from itertools import chain, takewhile
 
 from treewide._scale.buckets.listing import listed
 from treewide._scale.reading import Retries, Source, head, read
@@ -34,8 +35,5 @@ class Folder:
 
     def names(self, prefix: str) -> Iterator[str]:
         """Return the names of the files that begin with this."""
-        for page in listed(self._store, join(self._url, ""), prefix, None, Retries()):
-            for it in page:
-                if not it.key.startswith(prefix):
-                    return
-                yield it.key
+        found = chain.from_iterable(listed(self._store, join(self._url, ""), prefix, None, Retries()))
+        return takewhile(lambda key: key.startswith(prefix), (it.key for it in found))
