@@ -166,7 +166,8 @@ def main(engine, workers, kills):
             assert last["counts"] == {"hashed": len(wanted)}, last
             shutil.rmtree(place / name)
             print(engine, workers, runs, dead, resumed, left, f"{longest:.1f} s", flush=True)
-        assert not list((place / "cache").glob("treewide/scale/*"))
+        kept = list((place / "cache").glob("treewide/scale/*/**"))
+        assert not kept, kept
         print(
             f"{engine}, {workers} workers: {runs} runs, {dead['worker']} workers and {dead['driver']} drivers killed; "
             f"{resumed:,} objects were taken from killed runs; one bucket.b3, each of {len(wanted)} keys once; "
