@@ -1,10 +1,7 @@
 """Inventories in Parquet instead of the LIST of a store."""
 
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from buckets import contents
@@ -13,7 +10,6 @@ from treewide import digest
 from treewide._scale.buckets.inventory import Inventory
 from treewide._scale.buckets.listing import listed
 from treewide._scale.reading import Refused, Retries
-from treewide._scale.sources import source_of
 from treewide._scale.sources.files import Files
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -101,30 +97,24 @@ def test_other_files_are_refused(tmp_path):
                 Inventory(str(tmp_path / name), Files())
 
 
-def test_a_bucket_is_hashed_by_its_inventory(s3, tmp_path, monkeypatch):
-    s3.client.create_bucket(Bucket="listed")
-    s3.client.create_bucket(Bucket="logs")
+def test_a_bucket_is_hashed_by_its_inventory(command, store, tmp_path):
+    store.client.create_bucket(Bucket="listed")
+    store.client.create_bucket(Bucket="logs")
     for number, key in enumerate(KEYS[:40]):
-        s3.client.put_object(Bucket="listed", Key=key, Body=pattern(number))
-    found = s3.client.list_objects_v2(Bucket="listed")["Contents"]
+        store.client.put_object(Bucket="listed", Key=key, Body=pattern(number))
+    found = store.client.list_objects_v2(Bucket="listed")["Contents"]
     # Two files, and the objects that are not in them are not read.
     for name, part in (("1", found[:20]), ("2", found[20:30])):
         table = {"bucket": ["listed"] * len(part), "key": [it["Key"] for it in part]}
         table |= {"size": [it["Size"] for it in part], "e_tag": [it["ETag"].strip('"') for it in part]}
         parquet.write_table(pa.table(table), tmp_path / name)
-        s3.client.upload_file(str(tmp_path / name), "logs", f"data/{name}.parquet")
+        store.client.upload_file(str(tmp_path / name), "logs", f"data/{name}.parquet")
     manifest = {"fileFormat": "Parquet", "files": [{"key": "data/2.parquet"}, {"key": "data/1.parquet"}]}
-    s3.client.put_object(Bucket="logs", Key="manifest.json", Body=json.dumps(manifest).encode())
+    store.client.put_object(Bucket="logs", Key="manifest.json", Body=json.dumps(manifest).encode())
     # It was replaced since the inventory was made.
-    s3.client.put_object(Bucket="listed", Key=KEYS[7], Body=b"newer")
+    store.client.put_object(Bucket="listed", Key=KEYS[7], Body=b"newer")
 
-    out = tmp_path / "out"
-    options = [f"{it}={s3.options[it]}" for it in ("endpoint", "region", "access_key_id", "secret_access_key")]
-    args = ["sum", "-r", "s3://listed/p/", "-o", str(out), "--inventory", "s3://logs/manifest.json"]
-    args += [it for option in options for it in ("--option", option)]
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    done = subprocess.run([sys.executable, "-m", "treewide", "scale", *args], capture_output=True, text=True)
+    done = command("sum", "-r", "s3://listed/p/", "-o", "out", "--inventory", "s3://logs/manifest.json")
     assert done.returncode == 0, done.stderr
     wanted = {key[2:]: digest(pattern(number)) for number, key in enumerate(KEYS[:30])}
-    assert contents(out) == {**wanted, KEYS[7][2:]: digest(b"newer")}
-    assert isinstance(source_of(str(out)), Files) and Path(out, "bucket.b3").exists()
+    assert contents("out") == {**wanted, KEYS[7][2:]: digest(b"newer")}

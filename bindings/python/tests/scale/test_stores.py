@@ -272,23 +272,6 @@ def test_the_meaning_of_etags_does_not_matter(s3):
             assert outcome(source, object).digest == digest(DATA)
 
 
-def test_multipart_and_encrypted_objects(s3):
-    source = Small(**s3.options)
-    data = pattern((5 << 20) + 5)
-    upload = s3.client.create_multipart_upload(Bucket="bucket", Key="multi", ServerSideEncryption="AES256")["UploadId"]
-    parts = []
-    for number, part in enumerate((data[: 5 << 20], data[5 << 20 :]), 1):
-        target = {"Bucket": "bucket", "Key": "multi", "UploadId": upload, "PartNumber": number}
-        parts.append({"PartNumber": number, "ETag": s3.client.upload_part(Body=part, **target)["ETag"]})
-    s3.client.complete_multipart_upload(Bucket="bucket", Key="multi", UploadId=upload, MultipartUpload={"Parts": parts})
-    object = source.head("s3://bucket/multi")
-    assert object.etag.endswith('-2"')
-    assert outcome(Obstore(**s3.options), object).digest == digest(data)
-    for mode in ("aws:kms", "AES256", "aws:kms:dsse"):
-        s3.client.put_object(Bucket="bucket", Key="sse", Body=DATA, ServerSideEncryption=mode)
-        assert outcome(source, source.head("s3://bucket/sse")).digest == digest(DATA)
-
-
 def test_times_that_are_too_new_are_not_believed():
     now = 1_000_000.0
     for etag, is_known in (

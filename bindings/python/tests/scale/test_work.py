@@ -119,12 +119,6 @@ def test_a_changed_object_is_dropped_whole(fault):
     assert (outcome.verdict, outcome.digest) == ("changing", None)
 
 
-def test_a_removed_object_is_changed():
-    source = Memory({})
-    assert work(source).detail == "it is gone"
-    assert outcome_of(DATA, source).verdict == "changing"
-
-
 def test_a_store_without_identity_is_refused():
     source = Memory({"mem://a": DATA}, lambda number, reply: reply._replace(etag=None))
     result = work(source)
