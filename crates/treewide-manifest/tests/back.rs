@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{AllIsOld, Said, Tree};
+use common::{AllIsOld, Said, Tree, copy_pair, rewrite, set_time};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -33,8 +33,7 @@ fn lists(tree: &Tree, name: &str, content: &str) -> bool {
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
     fs::copy(from, to).unwrap();
-    let time = fs::metadata(from).unwrap().modified().unwrap();
-    fs::File::options().write(true).open(to).unwrap().set_modified(time).unwrap();
+    set_time(to, fs::metadata(from).unwrap().modified().unwrap());
 }
 
 /// However a file comes back, and whether a run has recorded that it was gone: its rot is reported each time until it is accepted, and never recorded;
@@ -62,10 +61,7 @@ fn rot_of_files_that_come_back_is_never_recorded() {
             }
             let file = away.join(NAME.strip_prefix("d/").unwrap());
             if rots {
-                let time = fs::metadata(&file).unwrap().modified().unwrap();
-                fs::write(&file, "cOntent of f").unwrap();
-                let file = fs::File::options().write(true).open(&file).unwrap();
-                file.set_modified(time).unwrap();
+                rewrite(&file, "cOntent of f");
             }
             match (moves, name == NAME) {
                 (true, true) => fs::rename(&away, &d).unwrap(),
@@ -168,8 +164,7 @@ fn copies_of_a_file_in_doubt_are_in_doubt() {
     tree.flip("k");
     assert_eq!(update(&tree, &[]).differences(), ["suspect k"]);
     let (list, bad) = (tree.folder().join("monday.b3"), fs::read(tree.at("k")).unwrap());
-    fs::copy(tree.list(), &list).unwrap();
-    fs::copy(index_path(&tree.list()), index_path(&list)).unwrap();
+    copy_pair(&tree.list(), &list);
     let monday = treewide_manifest::open(&list).unwrap();
     for name in ["a", "l", "z"] {
         tree.write(name, &bad);
@@ -280,9 +275,7 @@ fn content_in_doubt_is_recorded_under_no_path() {
         let [keep, good, off] = ["keep", "good", "off"].map(|it| tree.folder().join(it));
         copy(&tree.at(NAME), &good);
         let before = fs::metadata(tree.at(NAME)).unwrap();
-        fs::write(tree.at(NAME), rot).unwrap();
-        let file = fs::File::options().write(true).open(tree.at(NAME)).unwrap();
-        file.set_modified(before.modified().unwrap()).unwrap();
+        rewrite(&tree.at(NAME), rot);
         if seed % 3 > 0 {
             tree.write("d/p", rot);
         }
@@ -341,7 +334,7 @@ fn content_in_doubt_is_recorded_under_no_path() {
                 let time = SystemTime::now() + Duration::from_secs(nights.len() as u64);
                 let write = |content: &[u8]| {
                     fs::write(&at, content).unwrap();
-                    fs::File::options().write(true).open(&at).unwrap().set_modified(time).unwrap();
+                    set_time(&at, time);
                 };
                 match act {
                     0 if at.is_file() => write(&fs::read(&at).unwrap()),

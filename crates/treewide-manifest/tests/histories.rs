@@ -11,7 +11,7 @@
 mod common;
 
 use common::random::Random;
-use common::{AllIsOld, Tree};
+use common::{AllIsOld, Tree, set_time};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -108,12 +108,10 @@ impl History {
         self.tree.write(name, content);
         // Times to come, and long ago, are times as others.
         let base = [1_700_000_000, 4_000_000_000, 1_000][self.random.below(3)];
-        self.set_time(name, SystemTime::UNIX_EPOCH + Duration::from_secs(base + self.clock));
-    }
-
-    fn set_time(&self, name: &str, time: SystemTime) {
-        let file = fs::File::options().write(true).open(self.tree.at(name)).unwrap();
-        file.set_modified(time).unwrap();
+        set_time(
+            &self.tree.at(name),
+            SystemTime::UNIX_EPOCH + Duration::from_secs(base + self.clock),
+        );
     }
 
     /// Other content with the same length and mtime. With `hides`, as a disk does it: ctime is also as recorded.
@@ -125,7 +123,7 @@ impl History {
         let at = self.random.below(content.len());
         content[at] ^= 1 << self.random.below(7);
         fs::write(&path, &content).unwrap();
-        self.set_time(name, time);
+        set_time(&self.tree.at(name), time);
         if hides {
             self.hide(name, &there);
         }
@@ -169,7 +167,7 @@ impl History {
                 let time = fs::metadata(&path).unwrap().modified().unwrap();
                 fs::copy(&path, &copy).unwrap();
                 fs::rename(&copy, &path).unwrap();
-                self.set_time(name, time);
+                set_time(&self.tree.at(name), time);
             }
             8 if is_there && !name.starts_with("mount") => {
                 fs::remove_file(self.tree.at(name)).unwrap();

@@ -7,7 +7,7 @@
 mod common;
 
 use common::random::Random;
-use common::{AllIsOld, Said, Tree};
+use common::{AllIsOld, Said, Tree, fifo, set_time};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
@@ -191,7 +191,7 @@ impl Script {
             }
             (11, ..) => {
                 Self::make_room(&new);
-                make_pipe(&new);
+                fifo(&new);
             }
             // Two change places.
             (12, Some(old), _)
@@ -236,14 +236,6 @@ fn remove(path: &Path) {
         Ok(_) => fs::remove_file(path).unwrap(),
         Err(_) => {}
     }
-}
-
-fn set_time(path: &Path, time: SystemTime) {
-    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
-}
-
-fn make_pipe(path: &Path) {
-    assert!(std::process::Command::new("mkfifo").arg("--").arg(path).status().unwrap().success());
 }
 
 /// The counts, with `touched` as `same`: only a run that looks at a tree knows times.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{AllIsOld, Tree};
+use common::{AllIsOld, Tree, copy_pair, set_time};
 use std::fs;
 use treewide_manifest::machine::Update;
 use treewide_manifest::{Globs, index_path};
@@ -57,8 +57,7 @@ fn renamed_rot_is_suspect_until_it_is_accepted() {
     for (edit, to, expected, kept) in edits {
         let tree = tree();
         let monday = tree.folder().join("monday.b3");
-        fs::copy(tree.list(), &monday).unwrap();
-        fs::copy(index_path(&tree.list()), index_path(&monday)).unwrap();
+        copy_pair(&tree.list(), &monday);
         tree.flip("x/f");
         rename(&tree, to);
         edit(&tree);
@@ -135,8 +134,7 @@ fn copy_with_other_letters_is_suspect_at_any_size() {
         fs::hard_link(tree.at(composed), tree.folder().join("aside")).unwrap();
         fs::remove_file(tree.at(composed)).unwrap();
         tree.write(decomposed, content);
-        let file = fs::File::options().write(true).open(tree.at(decomposed)).unwrap();
-        file.set_modified(mtime).unwrap();
+        set_time(&tree.at(decomposed), mtime);
         let expected = format!("suspect {decomposed} from {composed}");
         assert!(tree.update().differences().contains(&expected), "{content:?}");
         keeps(&tree, decomposed, "content");
@@ -153,7 +151,7 @@ fn copy_of_accepted_content_is_suspect() {
     let copy = |to: &str| {
         let mtime = fs::metadata(tree.at("x/f")).unwrap().modified().unwrap();
         tree.write(to, fs::read_to_string(tree.at("x/f")).unwrap());
-        fs::File::options().write(true).open(tree.at(to)).unwrap().set_modified(mtime).unwrap();
+        set_time(&tree.at(to), mtime);
     };
     copy("a/f");
     let accepts = Update::new().accept_rot(Globs::new(&["a/f"]).unwrap());
@@ -181,10 +179,10 @@ fn update_of_a_damaged_index_takes_no_digest_of_another_file() {
 
 /// As `touch -d @SECONDS` and programs do that put times back as numbers of seconds.
 fn cut_mtime(tree: &Tree, name: &str) {
-    let file = fs::File::options().write(true).open(tree.at(name)).unwrap();
-    let time = file.metadata().unwrap().modified().unwrap();
+    let time = fs::metadata(tree.at(name)).unwrap().modified().unwrap();
     let since = time.duration_since(std::time::UNIX_EPOCH).unwrap();
-    file.set_modified(time - std::time::Duration::from_nanos(since.subsec_nanos().into())).unwrap();
+    let nanos = std::time::Duration::from_nanos(since.subsec_nanos().into());
+    set_time(&tree.at(name), time - nanos);
 }
 
 /// A restored copy with a wrong byte has another inode than was recorded.
@@ -194,8 +192,7 @@ fn doubtful_file_is_known_under_the_next_name_too() {
     let restores = |content: &str| {
         let time = fs::metadata(tree.at("x/f")).unwrap().modified().unwrap();
         tree.write("new", content);
-        let file = fs::File::options().write(true).open(tree.at("new")).unwrap();
-        file.set_modified(time).unwrap();
+        set_time(&tree.at("new"), time);
         fs::rename(tree.at("new"), tree.at("x/f")).unwrap();
     };
     restores("content of g");

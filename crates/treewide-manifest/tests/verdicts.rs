@@ -140,8 +140,7 @@ fn links_and_special_files_are_compared() {
     symlink("a", tree.at("link")).unwrap();
     symlink("/", tree.at("root")).unwrap();
     symlink(".", tree.at("b/loop")).unwrap();
-    let pipe = std::process::Command::new("mkfifo").arg(tree.at("pipe")).status().unwrap();
-    assert!(pipe.success());
+    common::fifo(&tree.at("pipe"));
     tree.snapshot();
     assert!(tree.verify().is_fine());
     fs::remove_file(tree.at("link")).unwrap();

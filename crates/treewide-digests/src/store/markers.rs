@@ -97,7 +97,7 @@ fn is_right(path: &Path, is: impl Fn(&[u8]) -> bool) -> Seen {
     }
 }
 
-fn is_hex(name: &str, len: usize) -> bool {
+pub(super) fn is_hex(name: &str, len: usize) -> bool {
     name.len() == len && name.bytes().all(|it| it.is_ascii_hexdigit())
 }
 

@@ -1,6 +1,6 @@
 //! Manifests and other records of a store, and the objects that they name: whether they are there, their lengths, and their uses.
 
-use super::markers::read_limited;
+use super::markers::{is_hex, read_limited};
 use super::object::{Object, Said, below, file, is_absent, object, outside};
 use super::pattern;
 use crate::expected::Doubt;
@@ -277,10 +277,6 @@ fn digest(text: &str) -> Option<(&str, String)> {
         _ => return None,
     };
     is_hex(digits, len).then(|| (algorithm, digits.to_ascii_lowercase()))
-}
-
-fn is_hex(digits: &str, len: usize) -> bool {
-    digits.len() == len && digits.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
 fn is_there(path: &Path) -> bool {

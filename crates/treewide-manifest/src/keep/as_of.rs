@@ -8,29 +8,24 @@
 //! signature is valid for it. Times and numbers of files that did not change are those of now.
 
 use crate::error::{Error, ErrorKind};
-use crate::format::check::{END, push_end};
+use crate::format::check::END;
 use crate::format::day::Day;
 use crate::format::index::lines::Lines;
 use crate::format::index::{self, Header};
-use crate::format::list::{self, List};
+use crate::format::list::List;
 use crate::format::manifest::Manifest;
 use crate::format::record::{Record, What};
 use crate::format::regular::{self, then};
-use crate::format::rules::Rules;
 use crate::keep::past::{Section, past_path, sections};
 use crate::sorter::{Sorted, Sorter};
 use serde::Deserialize;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use tempfile::NamedTempFile;
-use treewide::Hasher;
 use treewide_files::digest::unhex;
 use treewide_files::list::read_line;
-
-/// Bytes that are gathered before they are written.
-const STEP: usize = 64 << 10;
 
 /// Opens the manifest at `path`, or as it was if that is `X.b3@WHEN`.
 ///
@@ -136,8 +131,9 @@ impl Back {
     /// The manifest of then, in files without names.
     fn manifest(&self, path: &Path, now: &Manifest, header: &Header) -> Result<Manifest, Error> {
         let rules = self.steps.last().and_then(|it| it.0.header.rules.clone()).unwrap_or_default();
-        let mut written = Written::new(&rules, header, &self.began)
-            .map_err(|error| Error::write(std::env::temp_dir(), error))?;
+        let header = Header { rules, began: self.began.clone(), ..header.clone() };
+        let mut written =
+            Written::new(header).map_err(|error| Error::write(std::env::temp_dir(), error))?;
         let mut changes = self.changes(now)?;
         let mut records = now.records()?;
         let mut present = records.next().transpose()?;
@@ -294,55 +290,37 @@ pub fn history_of(list: &Path, name: &[u8]) -> Result<Vec<(Record, Option<String
 }
 
 /// A list and an index in temporary files.
-struct Written<'a> {
-    rules: &'a Rules,
+struct Written {
     header: Header,
     lines: Lines,
-    /// Of the list, and of the index.
-    hashers: (Hasher, Hasher),
-    list: (Vec<u8>, File),
-    index: (Vec<u8>, NamedTempFile),
+    list: File,
+    index: NamedTempFile,
 }
 
-impl<'a> Written<'a> {
-    fn new(rules: &'a Rules, now: &Header, began: &str) -> io::Result<Self> {
-        let (rules_then, began) = (rules.clone(), began.to_owned());
-        let header = Header { rules: rules_then, began, ..now.clone() };
-        let first = serde_json::to_string(&header)? + "\n";
-        let (list, index) = (tempfile::tempfile()?, NamedTempFile::new()?);
-        let (list, index) = ((Vec::new(), list), (first.into_bytes(), index));
-        let (lines, hashers) = (Lines::new(rules), Default::default());
-        Ok(Self { rules, header, lines, hashers, list, index })
+impl Written {
+    fn new(header: Header) -> io::Result<Self> {
+        let (lines, list) = (Lines::new(&header), tempfile::tempfile()?);
+        Ok(Self { header, lines, list, index: NamedTempFile::new()? })
     }
 
     /// Adds a record, as the rules of then see it.
     fn add(&mut self, mut record: Record) -> Result<(), Error> {
+        let rules = &self.header.rules;
         match &mut record.what {
-            What::File(file) if !self.rules.modes => {
+            What::File(file) if !rules.modes => {
                 file.facts.iter_mut().for_each(|it| it.mode = None);
             }
-            What::Directory(mode) if !self.rules.modes => *mode = None,
+            What::Directory(mode) if !rules.modes => *mode = None,
             _ => {}
         }
-        record.xattrs.retain(|it| self.rules.xattrs.has(&it.name));
-        if let What::File(file) = &record.what
-            && crate::format::name::is_listable(&record.name)
-        {
-            list::push(&mut self.list.0, &record.name, &file.digest);
-        }
-        self.lines.push(&mut self.index.0, &record);
-        let is_enough = self.list.0.len().max(self.index.0.len()) >= STEP;
-        if is_enough { self.write() } else { Ok(()) }
+        record.xattrs.retain(|it| rules.xattrs.has(&it.name));
+        self.lines.add(&record);
+        if self.lines.is_enough() { self.write() } else { Ok(()) }
     }
 
     fn write(&mut self) -> Result<(), Error> {
-        self.hashers.0.update(&self.list.0);
-        self.hashers.1.update(&self.index.0);
-        let written = self.list.1.write_all(&self.list.0);
-        let written = written.and_then(|()| self.index.1.write_all(&self.index.0));
-        self.list.0.clear();
-        self.index.0.clear();
-        written.map_err(|error| Error::write(std::env::temp_dir(), error))
+        let [list, index] = self.lines.write(&mut self.list, Some(&mut self.index));
+        list.and(index).map_err(|error| Error::write(std::env::temp_dir(), error))
     }
 
     /// The manifest, if it has these facts.
@@ -353,16 +331,16 @@ impl<'a> Written<'a> {
         facts: &str,
     ) -> Result<Manifest, Error> {
         self.write()?;
-        let mut trailer = self.lines.trailer(&self.hashers.0.finalize());
+        let mut trailer = self.lines.trailer();
         if trailer.facts != facts {
             let cause = "what its past has does not add up to the manifest of then; restore X.b3, X.b3.tw and X.b3.past from one backup";
             return Err(Error::new(path, ErrorKind::List(cause.into())));
         }
-        trailer.check = Some(push_end(&mut self.index.0, &mut self.hashers.1, &trailer));
+        trailer.check = Some(self.lines.end(&trailer));
         self.write()?;
-        self.list.1.rewind().map_err(|error| Error::write(std::env::temp_dir(), error))?;
-        let list = List::of_file(now.list().path(), self.list.1)?;
-        Ok(Manifest::of_then(list, (self.header, trailer), (self.index.1, past)))
+        self.list.rewind().map_err(|error| Error::write(std::env::temp_dir(), error))?;
+        let list = List::of_file(now.list().path(), self.list)?;
+        Ok(Manifest::of_then(list, (self.header, trailer), (self.index, past)))
     }
 }
 

@@ -11,14 +11,13 @@
 //! list, so it is not used, and every file is read once.
 
 use crate::error::Error;
-use crate::format::check::push_end;
 use crate::format::day;
 use crate::format::index::lines;
 use crate::format::index::{self, Mount};
-use crate::format::list::{self, List};
+use crate::format::list::List;
 use crate::format::manifest::{Manifest, index_path};
 use crate::format::name;
-use crate::format::record::{Record, What};
+use crate::format::record::Record;
 use crate::format::regular;
 use crate::format::rules::Rules;
 use crate::keep::journal::{self, Found, Journal, journal_path};
@@ -29,14 +28,11 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use treewide::{Hash, Hasher};
+use treewide::Hash;
 use treewide_digests::Algorithm;
 use treewide_files::list::{Fault, Lines};
 use treewide_files::name::shown;
 use treewide_files::{Locked, Replacement, Stamp, is_temporary};
-
-/// Bytes that are gathered before they are hashed and written: hashing fewer takes more time for each.
-const STEP: usize = 64 << 10;
 
 /// A manifest that is being written. Dropping it removes the temporary files.
 #[derive(Debug)]
@@ -44,12 +40,6 @@ pub struct Draft {
     path: PathBuf,
     list: Replacement,
     index: Option<Replacement>,
-    /// Hashes of the list and of the index so far, without `lines` and `facts`.
-    hasher: Hasher,
-    index_hasher: Hasher,
-    /// Lines of the list, and of the index, that are not written yet.
-    lines: Vec<u8>,
-    facts: Vec<u8>,
     totals: Option<Totals>,
     /// Whether a journal is kept: whether one that is there is gone on with, and from which time on it is added to.
     keeps: Option<(bool, Duration)>,
@@ -140,10 +130,6 @@ impl Draft {
             path: path.into(),
             list,
             index,
-            hasher: Hasher::new(),
-            index_hasher: Hasher::new(),
-            lines: Vec::new(),
-            facts: Vec::new(),
             totals: None,
             keeps: None,
             journal: None,
@@ -218,62 +204,44 @@ impl Draft {
         }
     }
 
-    pub(crate) fn start(&mut self, rules: &Rules, root: &Path, also: &[Algorithm]) -> lines::Lines {
-        self.facts
-            .extend_from_slice(lines::Lines::header(rules, root, also, &self.began).as_bytes());
-        lines::Lines::new(rules)
+    pub(crate) fn start(&self, rules: &Rules, root: &Path, also: &[Algorithm]) -> lines::Lines {
+        lines::Lines::new(&lines::Lines::header(rules, root, also, &self.began))
     }
 
     pub(crate) fn add(&mut self, record: &Record, lines: &mut lines::Lines) -> Result<(), Error> {
-        if let What::File(file) = &record.what
-            && name::is_listable(&record.name)
-        {
-            list::push(&mut self.lines, &record.name, &file.digest);
-        }
-        let before = self.facts.len();
-        lines.push(&mut self.facts, record);
-        if self.facts.len() - before >= index::LINE {
+        if lines.add(record) >= index::LINE {
             let name = shown(&name::path(&record.name));
             let text = format!(
                 "the attributes of {name} are too long for a line of it; leave them out, or exclude the path"
             );
             return Err(Error::write(index_path(&self.path), io::Error::other(text)));
         }
-        let is_enough = self.lines.len() >= STEP || self.facts.len() >= STEP;
-        if is_enough { self.write() } else { Ok(()) }
+        if lines.is_enough() { self.write(lines) } else { Ok(()) }
     }
 
-    fn write(&mut self) -> Result<(), Error> {
-        self.hasher.update(&self.lines);
-        let written = self.list.write_all(&self.lines);
-        written.map_err(|error| Error::write(&self.path, error))?;
-        self.lines.clear();
-        if let Some(index) = &mut self.index {
-            self.index_hasher.update(&self.facts);
-            let written = index.write_all(&self.facts);
-            written.map_err(|error| Error::write(index_path(&self.path), error))?;
-        }
-        self.facts.clear();
-        Ok(())
+    fn write(&mut self, lines: &mut lines::Lines) -> Result<(), Error> {
+        let index = self.index.as_mut().map(|it| it as &mut dyn Write);
+        let [list, index] = lines.write(&mut self.list, index);
+        list.map_err(|error| Error::write(&self.path, error))?;
+        index.map_err(|error| Error::write(index_path(&self.path), error))
     }
 
     pub(crate) fn complete(
         &mut self,
-        lines: &lines::Lines,
+        lines: &mut lines::Lines,
         (past, additions): (Option<Past>, Additions),
         accepts_damage: bool,
     ) -> Result<Totals, Error> {
-        self.write()?;
-        let hash = self.hasher.finalize();
-        let mut trailer = lines.trailer(&hash);
+        self.write(lines)?;
+        let mut trailer = lines.trailer();
         self.past = past.filter(|_| self.index.is_some());
         if let Some(past) = &mut self.past {
             let run = (&*self.began, &*trailer.facts);
             trailer.past = past.complete(run, additions, accepts_damage)?;
         }
         trailer.turn = self.turn.take();
-        push_end(&mut self.facts, &mut self.index_hasher, &trailer);
-        self.write()?;
+        lines.end(&trailer);
+        self.write(lines)?;
         // Next to each other, as each waits for the disk.
         let (list, index) = (&mut self.list, &mut self.index);
         let (list, index) = std::thread::scope(|scope| {
@@ -284,9 +252,11 @@ impl Draft {
         });
         list.map_err(|error| Error::write(&self.path, error))?;
         index.map_err(|error| Error::write(index_path(&self.path), error))?;
-        let facts = Hash::from_hex(&trailer.facts)
-            .map_err(|error| Error::write(&self.path, io::Error::other(error)))?;
-        let totals = Totals { files: trailer.files, bytes: trailer.bytes, list: hash, facts };
+        let hash = |hex: &str| {
+            Hash::from_hex(hex).map_err(|error| Error::write(&self.path, io::Error::other(error)))
+        };
+        let (list, facts) = (hash(&trailer.list)?, hash(&trailer.facts)?);
+        let totals = Totals { files: trailer.files, bytes: trailer.bytes, list, facts };
         self.totals = Some(totals);
         Ok(totals)
     }

@@ -362,7 +362,7 @@ impl<'a> Run<'a> {
         update: &'a Update,
         (guard, additions, earlier): (Guard<'a>, Additions, Rc<RefCell<Earlier>>),
         (rules, also): (&'a Rules, &'a [Algorithm]),
-        mut draft: Draft,
+        draft: Draft,
         options: &'a Options,
         alone: Alone<'a>,
     ) -> Result<Self, Error> {

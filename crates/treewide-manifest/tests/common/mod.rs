@@ -9,7 +9,8 @@ pub mod random;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
 use treewide_manifest::machine::{Clock, Draft, Made, Update, Verify, diff};
 use treewide_manifest::record::Type;
 use treewide_manifest::trust::{Moment, Moments};
@@ -92,12 +93,9 @@ impl Tree {
     /// Other content of the same length, with the times as they were; ctime moves.
     pub fn flip(&self, name: &str) {
         let path = self.at(name);
-        let times = fs::metadata(&path).unwrap();
         let mut content = fs::read(&path).unwrap();
         content[0] ^= 1;
-        fs::write(&path, content).unwrap();
-        let file = fs::File::options().write(true).open(&path).unwrap();
-        file.set_modified(times.modified().unwrap()).unwrap();
+        rewrite(&path, content);
     }
 
     pub fn snapshot(&self) -> Totals {
@@ -254,6 +252,27 @@ impl Said {
     pub fn is_fine(&self) -> bool {
         !self.report.differs() && self.report.is_certain()
     }
+}
+
+pub fn set_time(path: &Path, time: SystemTime) {
+    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+/// Other content, with the mtime as it was.
+pub fn rewrite(path: &Path, content: impl AsRef<[u8]>) {
+    let time = fs::metadata(path).unwrap().modified().unwrap();
+    fs::write(path, content).unwrap();
+    set_time(path, time);
+}
+
+pub fn fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg("--").arg(path).status().unwrap().success());
+}
+
+/// A copy of a manifest, whose list is here.
+pub fn copy_pair(from: &Path, to: &Path) {
+    fs::copy(from, to).unwrap();
+    fs::copy(index_path(from), index_path(to)).unwrap();
 }
 
 /// Findings of a run on the tree at `root`.

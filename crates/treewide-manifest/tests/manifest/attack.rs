@@ -1,6 +1,6 @@
 //! Attempts to make a run say that a tree is as listed when it is not, or the other way round.
 
-use crate::common::{AllIsOld, Tree, diff_of, said_of, snapshot_at};
+use crate::common::{AllIsOld, Tree, diff_of, fifo, said_of, snapshot_at};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -218,8 +218,7 @@ fn pipes_in_the_place_of_index_and_journal_are_not_opened() {
     fs::remove_file(index_path(&tree.list())).unwrap();
     let journal = treewide_manifest::journal::journal_path(&tree.list());
     for path in [index_path(&tree.list()), journal] {
-        let made = std::process::Command::new("mkfifo").arg(path).status();
-        assert!(made.unwrap().success());
+        fifo(&path);
     }
     for said in [tree.verify(), tree.quick()] {
         assert!(!said.report.is_certain() && !said.report.differs());
@@ -235,8 +234,7 @@ fn pipes_in_the_place_of_the_list_are_refused() {
     let tree = tree();
     tree.snapshot();
     fs::remove_file(tree.list()).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(tree.list()).status();
-    assert!(made.unwrap().success());
+    fifo(&tree.list());
     let refused = [Manifest::open(&tree.list()).err(), Draft::begin(&tree.list(), true).err()];
     for error in refused {
         let error = error.unwrap().to_string();

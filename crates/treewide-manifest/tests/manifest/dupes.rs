@@ -488,8 +488,7 @@ fn dupes_do_not_have_one_path_through_two_lists() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(place.join("p"), place.join("link")).unwrap();
-        fs::copy(&p, place.join("link.b3")).unwrap();
-        fs::copy(place.join("p.b3.tw"), place.join("link.b3.tw")).unwrap();
+        crate::common::copy_pair(&p, &place.join("link.b3"));
         let run = dupes(&[&p, &place.join("link.b3")], &Options::new());
         assert!(refused(run).contains("link.b3: has files of "));
     }

@@ -1,6 +1,6 @@
 //! Hostile cases about what happens at the same time: writers, clocks, names that become something else.
 
-use crate::common::{AllIsOld, Tree, clock};
+use crate::common::{AllIsOld, Tree, clock, fifo, set_time};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
@@ -82,8 +82,7 @@ fn clock_that_is_set_back_hides_nothing() {
     tree.snapshot();
     // Written when the clock was back: older than the record.
     tree.write("a", "x");
-    let file = fs::File::options().write(true).open(tree.at("a")).unwrap();
-    file.set_modified(SystemTime::now() - hour).unwrap();
+    set_time(&tree.at("a"), SystemTime::now() - hour);
     assert_eq!(tree.quick().differences(), ["changed a"]);
     // Times that lie ahead of the clock are not trusted, as they come again.
     let back = || Box::new(Shows(SystemTime::now() - hour));
@@ -111,7 +110,7 @@ impl Moments for Before {
 fn file_that_becomes_something_else_is_not_hashed() {
     type Replace = fn(&Path);
     let kinds: [(&str, Replace); 4] = [
-        ("pipe", |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success())),
+        ("pipe", fifo),
         ("link", |path| symlink("/etc/passwd", path).unwrap()),
         ("directory", |path| fs::create_dir(path).unwrap()),
         ("another file", |path| fs::write(path, "evil").unwrap()),
@@ -213,7 +212,7 @@ fn quick_sees_directories_that_changed_places() {
     let tree = Tree::new(&[("p/f", "1"), ("q/f", "2"), ("r", "3"), ("s", "4")]);
     let day = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
     for name in ["p/f", "q/f", "r", "s"] {
-        fs::File::options().write(true).open(tree.at(name)).unwrap().set_modified(day).unwrap();
+        set_time(&tree.at(name), day);
     }
     tree.snapshot();
     assert_eq!(tree.quick().report.files_unread, 4);

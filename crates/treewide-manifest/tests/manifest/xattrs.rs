@@ -1,6 +1,6 @@
 //! Extended attributes.
 
-use crate::common::{AllIsOld, Tree};
+use crate::common::{AllIsOld, Tree, copy_pair, fifo};
 use std::fs;
 use std::path::Path;
 use treewide_manifest::machine::Update;
@@ -163,8 +163,7 @@ fn access_lists_are_attributes() {
 fn trusted_attributes_are_covered_where_they_are_seen() {
     let Some(tree) = tree() else { return };
     std::os::unix::fs::symlink("nowhere", tree.at("link")).unwrap();
-    let fifo = std::process::Command::new("mkfifo").arg(tree.at("pipe")).status().unwrap();
-    assert!(fifo.success());
+    fifo(&tree.at("pipe"));
     let sets = |name: &str, value: &[u8]| xattr::set(tree.at(name), "trusted.x", value);
     if Xattrs::readable() != Xattrs::All || sets("link", b"1").is_err() {
         println!("SKIPPED: trusted.* is for the administrator, and not for all file systems");
@@ -230,15 +229,13 @@ fn diff_compares_attributes_that_both_have() {
     xattr::set(tree.at("d"), "user.x", b"1").unwrap();
     snapshot(&tree);
     let (old, without) = (tree.folder().join("old.b3"), tree.folder().join("without.b3"));
-    fs::copy(tree.list(), &old).unwrap();
-    fs::copy(index_path(&tree.list()), index_path(&old)).unwrap();
+    copy_pair(&tree.list(), &old);
     xattr::set(tree.at("d"), "user.x", b"2").unwrap();
     tree.update();
     assert_eq!(diff(&old, &tree.list()), ["user.x \"1\" -> \"2\""]);
     assert_eq!(diff(&tree.list(), &old), ["user.x \"2\" -> \"1\""]);
     tree.snapshot();
-    fs::copy(tree.list(), &without).unwrap();
-    fs::copy(index_path(&tree.list()), index_path(&without)).unwrap();
+    copy_pair(&tree.list(), &without);
     assert_eq!(diff(&old, &without), [""; 0]);
 }
 

@@ -1,20 +1,32 @@
-//! Writes the lines of an index.
+//! Writes the lines of a list and of its index.
 
 use crate::format::also;
+use crate::format::check::push_end;
 use crate::format::day::Day;
 use crate::format::facts::Facts as Digest;
 use crate::format::index::{FileSystem, Header, LAST_LINE, Mount, Trailer, VERSION};
+use crate::format::list;
+use crate::format::name::is_listable;
 use crate::format::record::{Doubt, Facts, Record, What};
 use crate::format::rules::Rules;
 use crate::format::trust::Key;
 use crate::format::xattrs::{Value, Xattr};
 use std::borrow::Cow;
-use treewide::Hash;
+use std::io::{self, Write};
+use treewide::Hasher;
 use treewide_digests::Algorithm;
 use treewide_files::digest::hex;
 
-/// Writes the lines of an index.
+/// Bytes that are gathered before they are hashed and written: hashing fewer takes more time for each.
+const STEP: usize = 64 << 10;
+
+/// Writes the lines of a list and of its index.
 pub(crate) struct Lines {
+    /// Lines of the list, and of the index, that are not written yet.
+    list: Vec<u8>,
+    index: Vec<u8>,
+    /// Of the list and of the index so far, without those.
+    hashers: (Hasher, Hasher),
     written: u64,
     files: u64,
     bytes: u64,
@@ -30,12 +42,17 @@ pub(crate) struct Lines {
 pub(crate) type LastDay = Option<(Day, String)>;
 
 impl Lines {
-    pub(crate) fn new(rules: &Rules) -> Self {
+    /// The lines of an index that begins like this, and of its list.
+    pub(crate) fn new(header: &Header) -> Self {
+        let first = serde_json::to_string(header).unwrap_or_default() + "\n";
         Self {
+            list: Vec::new(),
+            index: first.into_bytes(),
+            hashers: Default::default(),
             written: 0,
             files: 0,
             bytes: 0,
-            facts: Digest::new(rules),
+            facts: Digest::new(&header.rules),
             mounts: Vec::new(),
             doubts: 0,
             room: LAST_LINE as usize - (32 << 10),
@@ -49,31 +66,60 @@ impl Lines {
         root: &std::path::Path,
         also: &[Algorithm],
         began: &str,
-    ) -> String {
+    ) -> Header {
         let (kind, slack_ns) = crate::tree::clock::kind(root);
-        let header = Header {
+        Header {
             treewide: VERSION.into(),
             rules: rules.clone(),
             fs: FileSystem { kind: kind.into(), slack_ns },
             began: began.into(),
             also: also.iter().map(|it| it.name().into()).collect(),
-        };
-        serde_json::to_string(&header).unwrap_or_default() + "\n"
+        }
     }
 
-    /// Adds the line of a record to `to`. A file that no list can name has its digest here.
-    pub(crate) fn push(&mut self, to: &mut Vec<u8>, record: &Record) {
+    /// Adds the lines of a record, and returns the length of that in the index. A file that no list can name has its digest there.
+    pub(crate) fn add(&mut self, record: &Record) -> usize {
         self.written += 1;
         self.facts.add(record);
+        let is_listable = is_listable(&record.name);
         if let What::File(file) = &record.what {
             self.files += 1;
             let bytes = file.facts.as_ref().map_or(0, |it| it.bytes);
             self.bytes = self.bytes.saturating_add(bytes);
             self.doubts += u64::from(file.facts.as_ref().is_some_and(|it| it.doubt.is_some()));
+            if is_listable {
+                list::push(&mut self.list, &record.name, &file.digest);
+            }
         }
-        let has_digest = !crate::format::name::is_listable(&record.name);
-        push_record(to, record, has_digest, &mut self.day);
-        to.extend_from_slice(b"}\n");
+        let before = self.index.len();
+        push_record(&mut self.index, record, !is_listable, &mut self.day);
+        self.index.extend_from_slice(b"}\n");
+        self.index.len() - before
+    }
+
+    /// Whether there is enough to write.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.list.len().max(self.index.len()) >= STEP
+    }
+
+    /// Writes what was gathered into a list and, if there is one, its index; the results of both.
+    pub(crate) fn write(
+        &mut self,
+        list: &mut dyn Write,
+        index: Option<&mut dyn Write>,
+    ) -> [io::Result<()>; 2] {
+        self.hashers.0.update(&self.list);
+        self.hashers.1.update(&self.index);
+        let index = index.map_or(Ok(()), |it| it.write_all(&self.index));
+        let written = [list.write_all(&self.list), index];
+        self.list.clear();
+        self.index.clear();
+        written
+    }
+
+    /// Adds the last line of the index, after all others were written, and returns its check.
+    pub(crate) fn end(&mut self, trailer: &Trailer) -> String {
+        push_end(&mut self.index, &mut self.hashers.1, trailer)
     }
 
     /// Notes a place where something was mounted, if the last line has room for it.
@@ -87,12 +133,13 @@ impl Lines {
         }
     }
 
-    pub(crate) fn trailer(&self, list: &Hash) -> Trailer {
+    /// The last line, after all others were written.
+    pub(crate) fn trailer(&self) -> Trailer {
         Trailer {
             end: self.written,
             files: self.files,
             bytes: self.bytes,
-            list: list.to_hex().to_string(),
+            list: self.hashers.0.finalize().to_hex().to_string(),
             facts: self.facts.clone().finish().to_hex().to_string(),
             mounts: self.mounts.clone(),
             turn: None,
@@ -197,7 +244,6 @@ fn push_key(to: &mut Vec<u8>, key: &Key) {
 }
 
 fn push_mode(to: &mut Vec<u8>, mode: u32) {
-    use std::io::Write;
     let _ = write!(to, ",\"mode\":\"{mode:04o}\"");
 }
 

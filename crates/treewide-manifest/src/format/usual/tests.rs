@@ -1,16 +1,16 @@
 //! Usual lines, against the parser for all of JSON.
 
 use super::*;
-use crate::format::index::lines::{Lines, push_record};
+use crate::format::index::lines::push_record;
 use crate::format::index::parse;
 #[cfg(unix)]
 use crate::format::record::Special;
-use crate::format::rules::Rules;
 use treewide_digests::Algorithm;
 
 fn line(record: &Record) -> Vec<u8> {
     let mut line = Vec::new();
-    Lines::new(&Rules::default()).push(&mut line, record);
+    push_record(&mut line, record, !name::is_listable(&record.name), &mut None);
+    line.extend_from_slice(b"}\n");
     line
 }
 

@@ -73,7 +73,7 @@ fn write(list: &Path, records: impl Iterator<Item = Record>) -> Totals {
         draft.add(&record, &mut lines).unwrap();
     }
     let additions = crate::keep::past::Additions::new(None, draft.path());
-    draft.complete(&lines, (None, additions), false).unwrap();
+    draft.complete(&mut lines, (None, additions), false).unwrap();
     draft.appear().unwrap()
 }
 

@@ -50,7 +50,7 @@ impl Run<'_> {
         report.idle_accepts = accepts.filter(|it| !it.1).map(|(glob, _)| glob.clone()).collect();
         let accepts_damage = self.update.accepts_damage;
         let past = (self.earlier.borrow_mut().past.take(), self.additions);
-        let totals = self.draft.complete(&self.lines, past, accepts_damage)?;
+        let totals = self.draft.complete(&mut self.lines, past, accepts_damage)?;
         if let Some(past) = &self.draft.past {
             report.past_damage = past.said();
             report.past_note.clone_from(&past.note);
