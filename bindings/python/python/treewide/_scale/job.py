@@ -53,10 +53,9 @@ class Job:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", self.max_removed, re.ASCII)
         if found is None or float(found[1] or 0) > 100:
             raise UsageError(f"--max-removed {self.max_removed}: is neither a percentage (10%) nor a number of objects")
-        if not left:
-            may = self.allow_empty or recorded == 0
-            return None if may else "nothing is there or could be hashed; --allow-empty writes it"
-        if gone <= ((recorded or 0) * float(found[1]) / 100 if found[1] else int(found[2])):
+        if not left and not self.allow_empty and recorded != 0:
+            return "nothing is there or could be hashed; --allow-empty writes it"
+        if not left or gone <= ((recorded or 0) * float(found[1]) / 100 if found[1] else int(found[2])):
             return None
         return f"{gone:,} of {objects_text(recorded or 0)} are gone: is this the right store? --max-removed allows more"
 

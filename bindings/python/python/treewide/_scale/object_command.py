@@ -150,17 +150,11 @@ class ObjectCovering:
             self._told(row | {"detail": it.detail})
         self._look_for_causes(counts)
         of = len(self.entries)
-        return Outcome(
-            counts,
-            evidence,
-            self.cover.bytes_read,
-            self.wrong,
-            self.causes,
-            digests={url: read.digest for url in self.urls if (read := found.get(url)) and read.digest is not None},
-            more={"only": {"urls": len(self.urls), "of": of} if len(self.urls) < of else None},
-            # What is hashed is not read again to write an outboard.
-            is_over=not self.unwritten,
-        )
+        digests = {url: read.digest for url in self.urls if (read := found.get(url)) and read.digest is not None}
+        more = {"only": {"urls": len(self.urls), "of": of} if len(self.urls) < of else None}
+        # What is hashed is not read again to write an outboard.
+        is_over, size = not self.unwritten, self.cover.bytes_read
+        return Outcome(counts, evidence, size, self.wrong, self.causes, digests, more=more, is_over=is_over)
 
     def ranges(self, ranges: list[tuple[int, int | None]], outboard: str | None) -> Outcome:
         """Verify ranges by outboards, on this machine. Bytes of the rest are not read."""

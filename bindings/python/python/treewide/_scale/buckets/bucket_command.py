@@ -189,10 +189,9 @@ class BucketCovering:
     def progress(self) -> tuple[int, int | None, str]:
         """Return the objects that are done, and what is left. Their number is known only at the end."""
         keys, left = self.keys, self.bytes.left if self.bytes is not None else 0
-        done = sum(keys.counts.values())
         text = f"{bytes_text(keys.bytes_read)} read, "
         text += f"{bytes_text(left)} of large objects left" if left else f"{keys.ranges:,} ranges of keys in this round"
-        return done, None, text
+        return sum(keys.counts.values()), None, text
 
     def _cuts(self, after: str, until: str | None, count: int) -> list[str]:
         if isinstance(self._listing, Inventory):
@@ -241,9 +240,8 @@ class BucketCovering:
         """Judge, write the lists of the bucket, and count."""
         keys, found = self.keys, dict[str, Any]()
         if self.bytes is None:
-            self.causes.append(
-                f"there is no object below {self.shard.root}: is that the right place? Nothing was written"
-            )
+            text = f"there is no object below {self.shard.root}: is that the right place? Nothing was written"
+            self.causes.append(text)
         else:
             for object, read in self.bytes.found.items():
                 self._settle(read, is_read=object not in self.bytes.resumed)
