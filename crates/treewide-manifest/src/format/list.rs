@@ -9,7 +9,7 @@ use crate::format::name;
 use crate::format::regular;
 use std::cmp::Ordering;
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use treewide::file::read_at;
@@ -39,33 +39,10 @@ pub struct Line {
 #[derive(Clone, Debug)]
 pub struct List {
     path: PathBuf,
-    source: Source,
+    file: Arc<File>,
     sorted: Option<Arc<Vec<Line>>>,
     hash: Hash,
     lines: u64,
-}
-
-#[derive(Clone, Debug)]
-enum Source {
-    File(Arc<File>),
-    Memory(Arc<Vec<u8>>),
-}
-
-impl Source {
-    fn reader(&self) -> Box<dyn Read + Send> {
-        match self {
-            Self::File(file) => Box::new(Positioned { file: Arc::clone(file), at: 0 }),
-            Self::Memory(bytes) => Box::new(Cursor::new(Shared(Arc::clone(bytes)))),
-        }
-    }
-}
-
-struct Shared(Arc<Vec<u8>>);
-
-impl AsRef<[u8]> for Shared {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
 }
 
 /// Reads a file from the beginning, whatever its own position is.
@@ -120,7 +97,7 @@ impl List {
         is_not_beside_a_list(path)?;
         let file = regular::open(path).map_err(|error| Error::read(path, error))?;
         is_blake3_by_name(path)?;
-        Self::new(path, Source::File(Arc::new(file))).map_err(|error| match kept(path) {
+        Self::new(path, file).map_err(|error| match kept(path) {
             Some(kept) if matches!(error.kind(), ErrorKind::List(_)) => {
                 let text = format!(
                     "or copy {} over it, a whole list that a run could not bring there",
@@ -134,19 +111,12 @@ impl List {
 
     /// Reads a list in a file that has no name; `path` is for messages.
     pub(crate) fn of_file(path: &Path, file: File) -> Result<Self, Error> {
-        Self::new(path, Source::File(Arc::new(file)))
+        Self::new(path, file)
     }
 
-    /// Reads a list that is in memory; `path` is for messages.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, Error> {
-        Self::new(path, Source::Memory(Arc::new(bytes)))
-    }
-
-    fn new(path: &Path, source: Source) -> Result<Self, Error> {
-        let (mut lines, hasher) = hashing(path, &source)?;
+    fn new(path: &Path, file: File) -> Result<Self, Error> {
+        let file = Arc::new(file);
+        let (mut lines, hasher) = hashing(path, &file)?;
         let (mut previous, mut line) = (Line::empty(), Line::empty());
         let (mut count, mut is_sorted) = (0, true);
         while lines.read(&mut line)? {
@@ -161,7 +131,7 @@ impl List {
             std::mem::swap(&mut previous, &mut line);
         }
         let hash = hash_of(&hasher);
-        let mut list = Self { path: path.into(), source, sorted: None, hash, lines: count };
+        let mut list = Self { path: path.into(), file, sorted: None, hash, lines: count };
         if !is_sorted {
             list.sorted = Some(Arc::new(list.sort()?));
             // Two digests for one name are found before any file is looked at.
@@ -173,7 +143,8 @@ impl List {
     }
 
     fn sort(&self) -> Result<Vec<Line>, Error> {
-        let mut reader = Reader::new(&self.path, self.source.reader())?;
+        let mut reader =
+            Reader::new(&self.path, Positioned { file: Arc::clone(&self.file), at: 0 })?;
         let (mut lines, mut line, mut bytes) = (Vec::new(), Line::empty(), 0);
         while reader.read(&mut line)? {
             bytes += (line.name.len() + size_of::<Line>()) as u64;
@@ -208,19 +179,11 @@ impl List {
         self.lines == 0
     }
 
-    /// The file that it is read from, unless it is in memory.
-    pub(crate) fn file(&self) -> Option<&File> {
-        match &self.source {
-            Source::File(file) => Some(file),
-            Source::Memory(_) => None,
-        }
-    }
-
     /// Its lines in the order of their names, each name once.
     pub fn lines(&self) -> InOrder {
         let lines = match &self.sorted {
             Some(lines) => Ordered::Memory(Arc::clone(lines), 0),
-            None => Ordered::Opening(self.source.clone()),
+            None => Ordered::Opening(Arc::clone(&self.file)),
         };
         let hash = self.hash;
         InOrder { hash, path: self.path.clone(), lines, previous: None, returned: 0 }
@@ -238,7 +201,7 @@ pub struct InOrder {
 }
 
 enum Ordered {
-    Opening(Source),
+    Opening(Arc<File>),
     File(Box<Reader>, Arc<Mutex<Hasher>>),
     Memory(Arc<Vec<Line>>, usize),
 }
@@ -253,8 +216,8 @@ impl InOrder {
     fn read(&mut self, line: &mut Line) -> Result<bool, Error> {
         loop {
             match &mut self.lines {
-                Ordered::Opening(source) => {
-                    let (reader, hasher) = hashing(&self.path, source)?;
+                Ordered::Opening(file) => {
+                    let (reader, hasher) = hashing(&self.path, file)?;
                     self.lines = Ordered::File(Box::new(reader), hasher);
                 }
                 Ordered::File(reader, hasher) => {
@@ -312,9 +275,10 @@ fn changed(path: &Path) -> Error {
 }
 
 /// A reader, and what hashes all that it reads.
-fn hashing(path: &Path, source: &Source) -> Result<(Reader, Arc<Mutex<Hasher>>), Error> {
+fn hashing(path: &Path, file: &Arc<File>) -> Result<(Reader, Arc<Mutex<Hasher>>), Error> {
     let hasher = Arc::new(Mutex::new(Hasher::new()));
-    let reader = Hashing { from: source.reader(), hasher: Arc::clone(&hasher) };
+    let reader =
+        Hashing { from: Positioned { file: Arc::clone(file), at: 0 }, hasher: Arc::clone(&hasher) };
     Ok((Reader::new(path, reader)?, hasher))
 }
 
@@ -356,9 +320,8 @@ fn kept(list: &Path) -> Option<PathBuf> {
     let is_kept = |path: &PathBuf| {
         is_temporary(path.file_name().unwrap_or_default())
             && path.metadata().is_ok_and(|it| it.permissions().readonly())
-            && regular::open(path).is_ok_and(|it| {
-                List::new(path, Source::File(Arc::new(it))).is_ok_and(|list| !list.is_empty())
-            })
+            && regular::open(path)
+                .is_ok_and(|it| List::new(path, it).is_ok_and(|list| !list.is_empty()))
     };
     std::fs::read_dir(folder)
         .ok()?

@@ -224,9 +224,6 @@ fn open_index(list: &List, then: Option<&NamedTempFile>) -> Result<Option<IndexF
         let file = then.reopen().map_err(|error| error.to_string())?;
         return IndexFile::open(file, &list.hash()).map(Some);
     }
-    if list.file().is_none() {
-        return Ok(None);
-    }
     let path = index_path(list.path());
     match regular::open(&path) {
         Ok(file) => IndexFile::open(file, &list.hash()).map(Some),

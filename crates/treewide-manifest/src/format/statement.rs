@@ -104,8 +104,10 @@ mod tests {
             .iter()
             .map(|name| format!("{}  {name}\n", treewide::hash(name.as_bytes())))
             .collect();
-        let list = List::from_bytes("X.b3".as_ref(), lines.into_bytes())?;
-        let mut text = Vec::new();
+        let (folder, mut text) = (tempfile::tempdir().unwrap(), Vec::new());
+        let path = folder.path().join("X.b3");
+        std::fs::write(&path, lines).unwrap();
+        let list = List::open(&path)?;
         write(&Manifest::of_list(list), "a \"model\"", &mut text)?;
         Ok(serde_json::from_slice(&text).unwrap())
     }

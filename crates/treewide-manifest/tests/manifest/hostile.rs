@@ -2,7 +2,6 @@
 
 use crate::common::{AllIsOld, Tree, clock, said_of, snapshot_at};
 use std::fs;
-use std::path::Path;
 use treewide_manifest::list::List;
 use treewide_manifest::machine::{Draft, Update, Verify};
 use treewide_manifest::{
@@ -14,7 +13,9 @@ fn line(content: &str, name: &str) -> String {
 }
 
 fn list(text: impl Into<Vec<u8>>) -> Result<List, Error> {
-    List::from_bytes(Path::new("X.b3"), text.into())
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("X.b3"), text.into()).unwrap();
+    List::open(&folder.path().join("X.b3"))
 }
 
 /// Every name that a file can have.
@@ -81,7 +82,7 @@ fn list_refuses_names_that_lead_out() {
     for name in ["../x", "/etc/passwd", "a/../../b", "a//b", "a/", ".."] {
         let error = list(line("1", "a") + &line("1", name)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::List(_)), "{name}");
-        assert!(error.to_string().starts_with("X.b3:2: "), "{error}");
+        assert!(error.to_string().contains("X.b3:2: "), "{error}");
     }
     let tree = Tree::new(&[("a", "1")]);
     fs::write(tree.list(), line("1", "./a")).unwrap();
