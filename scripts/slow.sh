@@ -220,9 +220,9 @@ manifests() {
     # In memory, where bringing a file to the disk takes no time.
     [[ ! -w /dev/shm ]] || export TMPDIR=/dev/shm
     TREEWIDE_TEST_SCALE=1000 CARGO_TARGET_DIR=$target \
-        cargo test --locked --release -p treewide-manifest --test property -- --nocapture
+        cargo test --locked --release -p treewide-manifest --test manifest -- property:: --nocapture
     TREEWIDE_TEST_HISTORIES=10000 CARGO_TARGET_DIR=$target \
-        cargo test --locked --release -p treewide-manifest --test histories --test past --test back -- --nocapture
+        cargo test --locked --release -p treewide-manifest --test manifest -- histories:: past:: back:: --nocapture
 }
 
 # Manifests of ten million entries, which take 6 GB of disk, in less than 200 MB of memory.

@@ -1,8 +1,6 @@
 //! Keys from the system itself, on Unix and on Windows: only what changed is read, and rot is distinguished from edits.
 
-mod common;
-
-use common::{AllIsOld, Tree, clock};
+use crate::common::{AllIsOld, Tree, clock};
 use std::fs;
 use std::path::Path;
 use treewide_files::Stamp;

@@ -6,12 +6,8 @@
 //!
 //! `TREEWIDE_TEST_SEED` repeats one history, `TREEWIDE_TEST_HISTORIES` runs that many.
 
-#![cfg(unix)]
-
-mod common;
-
-use common::random::Random;
-use common::{AllIsOld, Tree, set_time};
+use crate::common::random::Random;
+use crate::common::{AllIsOld, Tree, set_time};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

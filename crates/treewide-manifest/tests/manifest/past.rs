@@ -4,10 +4,8 @@
 //! the files before and after a run, as no step is left out by that. `TREEWIDE_TEST_SEED` repeats one life, `TREEWIDE_TEST_HISTORIES`
 //! runs that many. One file although it is long: all tests read the past by the same model.
 
-mod common;
-
-use common::random::Random;
-use common::{AllIsOld, Tree};
+use crate::common::random::Random;
+use crate::common::{AllIsOld, Tree};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -461,7 +459,7 @@ fn damage_is_kept_and_said_until_it_is_accepted() {
     // The manifest of then had none of it, and nothing that came later.
     let diff = |back: usize| {
         let then = open(format!("{}@-{back}", tree.list().display()).as_ref()).unwrap();
-        common::diff_of(&then, &tree.manifest())
+        crate::common::diff_of(&then, &tree.manifest())
     };
     let now = self::files(&tree);
     begin(&after[..after.len() - 5]);
@@ -482,7 +480,7 @@ fn damage_is_kept_and_said_until_it_is_accepted() {
     {
         fs::remove_file(&place).unwrap();
         std::os::unix::fs::symlink("/nowhere", &place).unwrap();
-        let said = common::diff_of(&tree.manifest(), &tree.manifest());
+        let said = crate::common::diff_of(&tree.manifest(), &tree.manifest());
         for said in [tree.verify(), tree.quick(), said] {
             assert!(said.report.past_damage.unwrap().contains("leads nowhere"));
         }

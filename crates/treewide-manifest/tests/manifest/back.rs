@@ -1,10 +1,6 @@
 //! Files that come back, are copied or are renamed: what was recorded of them judges their content.
 
-#![cfg(unix)]
-
-mod common;
-
-use common::{AllIsOld, Said, Tree, copy_pair, rewrite, set_time};
+use crate::common::{AllIsOld, Said, Tree, copy_pair, rewrite, set_time};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -207,7 +203,7 @@ fn copies_of_a_file_in_doubt_are_in_doubt() {
             let index = fs::read_to_string(index_path(&tree.list())).unwrap();
             tree.forge_index(&index.replace(",\"ino\":", ",\"no\":"));
         }
-        let said = common::diff_of(&monday, &tree.manifest());
+        let said = crate::common::diff_of(&monday, &tree.manifest());
         assert_eq!(*said.verdict("n").from().unwrap(), *b"k");
     }
 }
@@ -403,7 +399,7 @@ fn backup_of_what_was_before_rot_was_accepted_is_no_doubt() {
         // Also by the past of a manifest as it was.
         let rotten = format!("X.b3@-{}", 1 + usize::from(is_recorded_as_gone));
         let then = treewide_manifest::open(&tree.folder().join(rotten)).unwrap();
-        let said = common::diff_of(&then, &tree.manifest());
+        let said = crate::common::diff_of(&then, &tree.manifest());
         assert_eq!(said.differences(), ["changed k"]);
         assert!(said.detail("k").starts_with("as it was until "), "{}", said.detail("k"));
     }

@@ -2,12 +2,8 @@
 //!
 //! `TREEWIDE_TEST_SEED` repeats one script, `TREEWIDE_TEST_SCALE` runs more or fewer of them.
 
-#![cfg(unix)]
-
-mod common;
-
-use common::random::Random;
-use common::{AllIsOld, Said, Tree, fifo, set_time};
+use crate::common::random::Random;
+use crate::common::{AllIsOld, Said, Tree, fifo, set_time};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
@@ -344,7 +340,7 @@ fn round(script: &Script, rules: &mut Rules, seed: u64) {
 
     // The old list was replaced, and its file is still open. Its index is not.
     let old = Manifest::of_list(old.list().clone());
-    let (there, back) = (common::diff_of(&old, &new), common::diff_of(&new, &old));
+    let (there, back) = (crate::common::diff_of(&old, &new), crate::common::diff_of(&new, &old));
     assert_eq!(there.report.differs(), old_list != list, "{}", context());
     mirrored(&there.report, &back.report, &context);
 }
@@ -384,7 +380,7 @@ fn snapshot_twice_is_the_same_index() {
         (0..20).for_each(|_| script.edit());
         let snapshot = |at: &str| -> (Vec<u8>, Totals) {
             let list = script.tree.folder().join(at);
-            let totals = common::snapshot_at(&list, &script.tree.root(), &Update::new());
+            let totals = crate::common::snapshot_at(&list, &script.tree.root(), &Update::new());
             (index_without_header(&list), totals)
         };
         assert_eq!(snapshot("one.b3"), snapshot("two.b3"), "{:#?}", script.steps);

@@ -1,8 +1,6 @@
 //! Rot is reported, and the old digest kept, also where the file has another name by now.
 
-mod common;
-
-use common::{AllIsOld, Tree, copy_pair, set_time};
+use crate::common::{AllIsOld, Tree, copy_pair, set_time};
 use std::fs;
 use treewide_manifest::machine::Update;
 use treewide_manifest::{Globs, index_path};
@@ -81,7 +79,7 @@ fn renamed_rot_is_suspect_until_it_is_accepted() {
         let old = treewide_manifest::Manifest::open(&monday).unwrap();
         let mut told = owned(expected);
         told.retain(|it| !it.starts_with("touched"));
-        assert_eq!(common::diff_of(&old, &tree.manifest()).differences(), told);
+        assert_eq!(crate::common::diff_of(&old, &tree.manifest()).differences(), told);
     }
 }
 

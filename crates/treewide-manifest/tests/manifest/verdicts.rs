@@ -1,8 +1,6 @@
 //! One verdict a path, and the right one.
 
-mod common;
-
-use common::Tree;
+use crate::common::Tree;
 use std::fs;
 use treewide_manifest::Change;
 #[cfg(unix)]
@@ -140,7 +138,7 @@ fn links_and_special_files_are_compared() {
     symlink("a", tree.at("link")).unwrap();
     symlink("/", tree.at("root")).unwrap();
     symlink(".", tree.at("b/loop")).unwrap();
-    common::fifo(&tree.at("pipe"));
+    crate::common::fifo(&tree.at("pipe"));
     tree.snapshot();
     assert!(tree.verify().is_fine());
     fs::remove_file(tree.at("link")).unwrap();
@@ -164,7 +162,7 @@ fn modes_are_compared_where_they_are_recorded() {
     let rules = Rules { modes: true, ..Rules::default() };
     // Setuid is lost.
     fs::set_permissions(tree.at("a"), fs::Permissions::from_mode(0o4755)).unwrap();
-    tree.snapshot_with(Update::new().rules(rules), Box::new(common::AllIsOld));
+    tree.snapshot_with(Update::new().rules(rules), Box::new(crate::common::AllIsOld));
     assert!(tree.verify().is_fine());
     fs::set_permissions(tree.at("a"), fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(tree.at("b"), fs::Permissions::from_mode(0o700)).unwrap();
