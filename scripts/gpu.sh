@@ -127,7 +127,7 @@ measure() {
     local out=$1 from=$2 largest=$((16 << 30)) small=$((1 << 30)) seconds=0.3 budget=300
     if [[ -n ${TREEWIDE_GPU_QUICK:-} ]]; then largest=$((4 << 20)) small=$largest seconds=0.01 budget=10; fi
     chmod +x "$from/gpu-bench" "$from/treewide" "$from/treewide-bench" # a copy may have lost it
-    if ! ldconfig -p | grep -q 'libvulkan\.so\.1'; then
+    if ! ldconfig -p | grep 'libvulkan\.so\.1' >/dev/null; then
         for deb in "$from"/debs/*.deb; do dpkg -x "$deb" "$from/loader" || true; done
         export LD_LIBRARY_PATH=$from/loader/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     fi

@@ -61,7 +61,7 @@ part_version() {
         rm "$notes"
         fail "CHANGELOG.md has no section \"## [$version] - YYYY-MM-DD\": write it, from what is under \"Unreleased\""
     fi
-    if sed -n '/^## \[Unreleased\]$/,/^## \[[0-9]/p' CHANGELOG.md | grep -q '^- '; then
+    if sed -n '/^## \[Unreleased\]$/,/^## \[[0-9]/p' CHANGELOG.md | grep '^- ' >/dev/null; then
         local left="CHANGELOG.md has entries under \"Unreleased\": move them into the section of $version"
         [[ -z $tag ]] || fail "$left"
         echo "Before a release: $left"

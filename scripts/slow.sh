@@ -50,7 +50,7 @@ need_nightly() {
     rustup run nightly rustc --version || cannot_run "there is no nightly toolchain"
     local component
     for component in "$@"; do
-        rustup component list --toolchain nightly --installed | grep -q "^$component" ||
+        rustup component list --toolchain nightly --installed | grep "^$component" >/dev/null ||
             cannot_run "nightly has no $component"
     done
 }

@@ -300,7 +300,7 @@ case $command in
     bundle)
         native
         bundle
-        with_swift swift --version 2>&1 | grep -qE 'Swift version (6\.([2-9]|[1-9][0-9])|[7-9]|[1-9][0-9])' ||
+        with_swift swift --version 2>&1 | grep -E 'Swift version (6\.([2-9]|[1-9][0-9])|[7-9]|[1-9][0-9])' >/dev/null ||
             cannot_run "a program with the bundle: it needs Swift 6.2, such as that of SWIFT_DEBIAN=sid"
         use_bundle
         ;;

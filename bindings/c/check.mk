@@ -168,7 +168,7 @@ swapped: build
 	gcc -O2 -fPIC -fvisibility=hidden -shared -Wl,-soname,libblake3.so.0 -DBLAKE3_NO_AVX512 -DBLAKE3_NO_AVX2 -DBLAKE3_NO_SSE41 \
 		-DBLAKE3_NO_SSE2 $(theirs)/{blake3,blake3_dispatch,blake3_portable}.c -o $$folder/libblake3.so.0
 	gcc -O2 -I$(theirs) $(theirs)/example.c $$folder/libblake3.so.0 -o $$folder/example
-	LD_LIBRARY_PATH=$$folder/ours ldd $$folder/example | grep -q $$folder/ours/libblake3.so.0
+	LD_LIBRARY_PATH=$$folder/ours ldd $$folder/example | grep $$folder/ours/libblake3.so.0
 	for file in check.mk $(lib)/libblake3.a; do
 		test $$(LD_LIBRARY_PATH=$$folder $$folder/example <$$file) = $$(LD_LIBRARY_PATH=$$folder/ours $$folder/example <$$file)
 	done
