@@ -14,6 +14,8 @@
 # and the reason, and the others run. The output of each section is in target/test-logs/. The last line counts all tests
 # of all runs. Two lanes of sections run side by side, and scripts/sections.sh counts them: their seconds overlap, those of CPU do not.
 
+# One file although it is long: it is the list of all sections, and each has a few lines.
+
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
