@@ -273,7 +273,7 @@ foreign() {
 # What the command line is for, by a program in a folder of its own: everyday FOLDER PROGRAM...
 everyday() {
     local program=("${@:2}") line code
-    rm -rf "$1" && mkdir -p "$1" && cp -a docs "$1" && cd "$1" || return
+    rm -rf "$1" && mkdir -p "$1" && cp -a docs "$1/manual" && cd "$1" || return
     # shellcheck disable=SC2317 # the lines below call it
     treewide() { "${program[@]}" "$@"; }
     while read -r line; do
@@ -282,19 +282,19 @@ everyday() {
         eval "$line" </dev/null || code=$?
         echo "exit code $code"
     done <<'EOF'
-treewide docs/*.md
-treewide --tag docs/check.md
+treewide manual/*.md
+treewide --tag manual/check.md
 echo standard input | treewide sum
-treewide sum -r docs -o SUMS; treewide check SUMS
-sha256sum docs/check.md | treewide check -
-treewide snapshot docs
-echo edited >docs/check.md; mv docs/photos.md docs/moved.md; rm docs/scale.md
-treewide verify docs.b3
-treewide update docs.b3; treewide verify docs.b3
-cp -a docs copy; echo new >copy/new; treewide diff docs copy
-treewide dupes docs copy
-treewide missing copy docs
-treewide outboard create docs/files.md
+treewide sum -r manual -o SUMS; treewide check SUMS
+sha256sum manual/check.md | treewide check -
+treewide snapshot manual
+echo edited >manual/check.md; mv manual/photos.md manual/moved.md; rm manual/scale.md
+treewide verify manual.b3
+treewide update manual.b3; treewide verify manual.b3
+cp -a manual copy; echo new >copy/new; treewide diff manual copy
+treewide dupes manual copy
+treewide missing copy manual
+treewide outboard create manual/files.md
 treewide there-is-none
 EOF
 }
