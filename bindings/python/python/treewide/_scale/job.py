@@ -45,12 +45,14 @@ class Job:
     run: str = field(default_factory=lambda: token_hex(8))
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` for an invalid limit."""
+        """Raise `UsageError` for an invalid limit, or a name that is empty."""
         self.loss(1, 0, 0)
+        if "" in (*self.urls, self.list, self.output, self.inventory):
+            raise UsageError("the name of a URL, a list or an output is empty: is a variable of the shell not set?")
 
     def loss(self, left: int, gone: int, recorded: int | None) -> str | None:
         """Return why a list of `left` objects does not replace one, if there is one, whose objects are `gone` now."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", self.max_removed, re.ASCII)
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d{1,18})", self.max_removed, re.ASCII)
         if found is None or float(found[1] or 0) > 100:
             raise UsageError(f"--max-removed {self.max_removed}: is neither a percentage (10%) nor a number of objects")
         if not left and not self.allow_empty and recorded != 0:
@@ -100,8 +102,7 @@ def here(*named: str | None) -> str | None:
 
 def source_for(url: str, option: Mapping[str, Any]) -> Store:
     """Return the source for a URL. One is kept in each process for each store, as it has connections."""
-    scheme = scheme_of(url)
-    return _kept(scheme, "{}" if scheme == "file" else json.dumps(dict(option), sort_keys=True))
+    return _kept(scheme_of(url), json.dumps(dict(option), sort_keys=True))
 
 
 @lru_cache(64)

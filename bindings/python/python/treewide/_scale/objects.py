@@ -1,5 +1,6 @@
 """An object in a store, and what says that it is still the same one."""
 
+import contextlib
 import json
 import re
 from typing import Literal, NamedTuple, TypeAlias
@@ -66,10 +67,15 @@ def is_settled(object: Object, began: float) -> bool:
     """
     if object.version is not None or object.etag is None or not object.etag.startswith(TIME):
         return True
-    try:
-        return float(object.etag.removeprefix(TIME)) < began - _SLACK
-    except ValueError:
-        return False
+    return (time_of(object.etag) or began) < began - _SLACK
+
+
+def time_of(etag: str | None) -> float | None:
+    """Return the time that stands for an ETag, if one does."""
+    with contextlib.suppress(ValueError):
+        if etag is not None and etag.startswith(TIME):
+            return float(etag.removeprefix(TIME))
+    return None
 
 
 def evidence_of(etag: str | None, version: str | None) -> Evidence:

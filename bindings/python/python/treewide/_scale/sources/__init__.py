@@ -27,8 +27,8 @@ def source_of(uri: str, **options: Any) -> Store:
 
 
 def near(uri: str, source: Source) -> Store:
-    """Return the store of `uri`: the one of `source`, with its options, if both are of one kind."""
-    own = source_of(uri)
+    """Return the store of `uri`: the one of `source`, if both are of one kind, or one with options that it left."""
+    own = source_of(uri, **getattr(source, "options", {}))
     return source if isinstance(source, type(own)) else own
 
 

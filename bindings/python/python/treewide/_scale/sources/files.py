@@ -1,11 +1,13 @@
 """Files of this machine, or of a file system that all workers have."""
 
+import errno
 import os
 import stat
 import threading
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from treewide._scale.found import Found
@@ -15,6 +17,8 @@ from treewide._treewide import Parts, _replace_file
 
 #: Files of a page of a listing.
 _PAGE = 1000
+#: Errors of a name that was removed since its folder was listed, or that is a link to nothing.
+_NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class Files:
@@ -25,8 +29,9 @@ class Files:
     #: (`results/zen4-2vcpu/scale.md#engines-against-hash_file`).
     piece = 64 << 20
 
-    def __init__(self) -> None:
-        """Read files by their paths, or by URLs that begin with `file://`."""
+    def __init__(self, **options: Any) -> None:
+        """Read files by their paths, or by URLs that begin with `file://`. Options are for other stores."""
+        self.options = options
         self._own = threading.local()
 
     def head(self, uri: str) -> Object:
@@ -89,20 +94,24 @@ def _etag(there: os.stat_result) -> str:
 
 
 def _walk(root: str, below: str, after: str) -> Iterator[tuple[str, os.stat_result]]:
-    entries = []
-    with os.scandir(os.path.join(root, below)) as found:
-        for it in found:
-            is_folder = it.is_dir(follow_symlinks=False)
-            entries.append((below + it.name + ("/" if is_folder else ""), is_folder))
-    # What is in a folder has keys that begin with its name and a slash.
-    for key, is_folder in sorted(entries):
+    try:
+        with os.scandir(os.path.join(root, below)) as found:
+            # What is in a folder has keys that begin with its name and a slash.
+            keys = sorted(below + it.name + "/" * it.is_dir(follow_symlinks=False) for it in found)
+    except OSError as error:
+        if below and error.errno in _NOTHING:
+            return
+        raise
+    for key in keys:
+        is_folder = key.endswith("/")
         if is_folder and (key > after or after.startswith(key)):
             yield from _walk(root, key, after)
         elif not is_folder and key > after:
             try:
                 there = os.stat(os.path.join(root, key))
-            except FileNotFoundError:
-                # Removed since the folder was listed, or a link to nothing.
-                continue
+            except OSError as error:
+                if error.errno in _NOTHING:
+                    continue
+                raise
             if stat.S_ISREG(there.st_mode):
                 yield key, there

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from treewide._scale.found import Found
-from treewide._scale.objects import TIME, Object
+from treewide._scale.objects import TIME, Object, time_of
 from treewide._scale.optional import load
 from treewide._scale.reading import Reply
 from treewide._scale.temporary import temporary_name
@@ -59,8 +59,8 @@ class Fsspec:
         fs, path = self._fs(root)
         fs.invalidate_cache()
         start = len(path.rstrip("/")) + 1
-        entries = ((name[start:], info) for name, info in sorted(fs.find(path, detail=True).items()))
-        yield [_found(key, *_facts(info)) for key, info in entries if key > after]
+        found = ((name[start:], *_facts(info)) for name, info in sorted(fs.find(path, detail=True).items()))
+        yield [Found(*it, time_of(it[2])) for it in found if it[0] > after]
 
     def _fs(self, uri: str) -> tuple[Any, str]:
         fs, path = load("fsspec.core", "fsspec").url_to_fs(uri, **self._options)
@@ -73,13 +73,6 @@ def _facts(info: dict[str, Any]) -> tuple[int, str | None, str | None]:
         etag = TIME + _seconds(at)
     version = next((str(info[name]) for name in _VERSIONS if info.get(name) not in (None, "null")), None)
     return int(info["size"]), etag, version
-
-
-def _found(key: str, size: int, etag: str | None, version: str | None) -> Found:
-    with contextlib.suppress(ValueError):
-        if etag is not None and etag.startswith(TIME):
-            return Found(key, size, etag, version, float(etag.removeprefix(TIME)))
-    return Found(key, size, etag, version, None)
 
 
 def _seconds(at: Any) -> str:

@@ -26,6 +26,10 @@ class Web:
     streams = 8
     piece = 16 << 20
 
+    def __init__(self, **options: Any) -> None:
+        """Read what URLs name. Options are for other stores."""
+        self.options = options
+
     def head(self, uri: str) -> Object:
         """Return what the server says about an object. By GET, as a URL that is signed for GET allows nothing else."""
         with self._first(uri) as reply:
