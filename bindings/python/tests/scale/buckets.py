@@ -42,6 +42,9 @@ class Bucket(Memory):
         self.objects[ROOT + key] = data
 
     def pages(self, root, after, most=None):
+        # A store may have a page of an object that is not listed, such as the root itself.
+        if most:
+            yield []
         while True:
             # Each request sees the objects of one moment.
             with self.lock:

@@ -26,7 +26,7 @@ def hash_objects(objects, source, *, workers=2, keeper=None):
     cover = BytesCover(objects, outboards=keeper)
     with ThreadPoolExecutor(workers) as pool:
         while tasks := cover.missing(workers):
-            for pieces in pool.map(lambda it: hash_pieces(it, source, 20.0), tasks):
+            for pieces in pool.map(lambda it: hash_pieces(it["pieces"], source, 20.0), tasks):
                 cover.take(result_of(pieces))
     return cover.found
 

@@ -185,6 +185,12 @@ def test_pages_and_cuts_at_their_edges(count):
     assert [key for part in parts for key in part] == keys and (not keys or all(parts))
 
 
+def test_keys_may_go_while_places_are_looked_for():
+    source = Bucket({"x" * it: b"" for it in range(1, 20)})
+    source.before = lambda number: number > 2 and source.objects.clear()
+    assert cuts(source, ROOT, "", None, 9, Retries(), least=7) == []
+
+
 def test_cuts_find_what_names_are_made_of():
     for prefix in ("", "long/" * 200):
         for names in (

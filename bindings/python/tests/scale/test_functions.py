@@ -27,7 +27,7 @@ DATA = pattern(300_000)
 def test_pieces_shrink_and_cover_everything():
     objects = [Object("a", 10 << 40, '"1"'), Object("b", 3 * MIB + 5, '"2"'), Object("c", 200 * MIB, '"3"')]
     objects += [Object(f"small{it}", it, '"4"') for it in range(5000)]
-    tasks = BytesCover(objects).missing(100)
+    tasks = [it["pieces"] for it in BytesCover(objects).missing(100)]
     of = {it: [] for it in objects}
     for it in (it for task in tasks for it in task):
         of[it.object].append(it[1:3])
@@ -47,7 +47,7 @@ def test_two_hosts_that_disagree_are_named():
     object = source.head("mem://a")
     wrong.head = source.head
     cover = BytesCover([object])
-    ((piece,),) = cover.missing(1)
+    (piece,) = cover.missing(1)[0]["pieces"]
     first, second = (hash_pieces([piece._replace(stop=131_072)], it, 20) for it in (source, wrong))
     cover.take(result_of(first, "host:1"))
     cover.take(result_of(second, "host:2"))
@@ -62,7 +62,7 @@ def rounds_of(cover, source):
     while tasks := cover.missing(2):
         rounds += 1
         for task in tasks:
-            cover.take(result_of(hash_pieces(task, source, 0)))
+            cover.take(result_of(hash_pieces(task["pieces"], source, 0)))
     return rounds
 
 

@@ -117,4 +117,13 @@ def test_a_bucket_is_hashed_by_its_inventory(command, store, tmp_path):
     done = command("sum", "-r", "s3://listed/p/", "-o", "out", "--inventory", "s3://logs/manifest.json")
     assert done.returncode == 0, done.stderr
     wanted = {key[2:]: digest(pattern(number)) for number, key in enumerate(KEYS[:30])}
-    assert contents("out") == {**wanted, KEYS[7][2:]: digest(b"newer")}
+    wanted[KEYS[7][2:]] = digest(b"newer")
+    assert contents("out") == wanted
+    # An object that is newer than the inventory is kept, and one that was removed is not.
+    assert command("update", "out").returncode == 0 and len(contents("out")) == 40
+    store.client.delete_object(Bucket="listed", Key=KEYS[35])
+    done = command("update", "out", "--inventory", "s3://logs/manifest.json")
+    assert done.returncode == 0 and "40 objects: 39 same, 1 removed" in done.stdout, done.stdout + done.stderr
+    wanted |= {key[2:]: digest(pattern(number)) for number, key in enumerate(KEYS[:40]) if number > 29}
+    del wanted[KEYS[35][2:]]
+    assert contents("out") == wanted

@@ -46,13 +46,14 @@ SENSELESS = [
     (2, "-o", "sum -r data"),
     (2, "one URL", "sum -r data data -o new"),
     (2, "is empty", ["sum", "-r", "", "-o", "new"]),
-    (2, "is empty", ["sum", "-r", "data", "-o", ""]),
+    *((2, "is empty", it) for it in (["sum", "-r", "data", "-o", ""], ["sum", "data/1", "-o", ""], ["verify", ""])),
     (2, "add -r", "sum data --inventory x.parquet"),
     (2, "add -r", "verify -l good --quick"),
     (2, "remove the URLs", "verify -l out/bucket.b3 data/1"),
     (2, "nowhere/bucket.b3: there is no such list", "verify -l nowhere/bucket.b3"),
     (3, "its index", "verify -l alone/bucket.b3"),
     (3, "is damaged, or was changed", "verify -l gap/bucket.b3"),
+    (3, "flat/bucket.b3 is damaged, or not the list of a bucket", "verify -l flat"),
     (3, "nothing", "sum -r nothing -o new"),
     (3, "there is no object below empty/", "sum -r empty -o new"),
     # Outputs in the way of inputs.
@@ -71,7 +72,6 @@ SENSELESS = [
     (2, "use -r", "sum s3://bucket"),
     (2, "use -r", "sum S3://bucket/"),
     (2, "'.' is not the name of a file", "sum data/1 -o ."),
-    (2, "'' is not the name of a file", ["sum", "data/1", "-o", ""]),
     (3, "nodir/list", "sum data/1 -o nodir/list"),
     (3, "data/1/lists", "sum -r data -o data/1/lists"),
     # Outboards.
@@ -109,6 +109,7 @@ def test_commands_that_make_no_sense_change_nothing(tmp_path, capsys):
     for name, text in {
         "a": "a", "good": line, "two": line + line.replace("  a", "  b"), "notes": "mine\n", "mine.objects": "mine\n",
         "data/1.obao10": "mine\n", "foreign/README.txt": "mine\n", "torn/job.json": "0\n{", "torn/tasks": "torn",
+        "flat/bucket.b3": line,
     }.items():  # fmt: skip
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
@@ -205,7 +206,8 @@ def test_a_list_of_nothing_and_the_names_of_a_list(command):
     assert command("verify", "-l", "none").stdout == "0 objects; 0 read, 0 B\n"
     # A folder of lists has its list found, with a slash and without one.
     assert command("sum", "-r", "data", "-o", "out").returncode == 0
-    for name in ("out", "out/", f"file://{Path.cwd()}/out"):
+    assert command("sum", "data/1", "data/2", "data/sub/3", "-o", f"file://{Path.cwd()}/list").returncode == 0
+    for name in ("out", "out/", f"file://{Path.cwd()}/out", "list", f"file://{Path.cwd()}/list"):
         assert command("verify", "-l", name).stdout.startswith("3 objects: 3 same"), name
 
 
@@ -245,13 +247,21 @@ def test_an_interrupt_before_the_first_task_has_no_traceback(command, monkeypatc
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "treewide: interrupted\n")
 
 
-def test_an_engine_that_does_not_start_has_no_traceback(command):
-    program = "import sys; from treewide._scale import program\ndef fail(workers): raise RuntimeError('no worker')\n"
-    program += "program.ENGINES['dask'] = fail; sys.exit(program.main(sys.argv[1:]))"
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("", "it does not start: no worker"),
+        ("return nullcontext((fail, 1))", "no task was done in 2 rounds: no worker"),
+    ],
+)
+def test_an_engine_that_does_not_work_has_no_traceback(command, fault, words):
+    program = "import sys; from contextlib import nullcontext; from treewide._scale import program\n"
+    program += f"def fail(*args): raise LookupError('no worker')\ndef begin(workers):\n {fault}\n fail()\n"
+    program += "program.ENGINES['dask'] = begin; sys.exit(program.main(sys.argv[1:]))"
     arguments = ["sum", "-r", "data", "-o", "out", "--engine", "dask"]
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("treewide: the engine dask does not start: no worker; the same command continues ")
+    assert done.stderr.startswith(f"treewide: the engine dask: {words}; the same command continues "), done.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")

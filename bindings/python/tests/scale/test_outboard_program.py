@@ -1,6 +1,7 @@
 """`sum --outboards` and `verify --range`, as a user has them."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -135,6 +136,20 @@ def test_outboards_in_a_folder_by_digest(store, command, tmp_path):
     assert code == 0 and (tmp_path / "data.obao10").stat().st_size == 320
     code, out, _ = command("verify", "-l", "list", "--range", "..")
     assert code == 0 and lists.read("list")[str(path)].digest == digest(DATA[::-1])
+
+
+def test_what_may_have_rotted_has_the_outboard_that_it_had(command, tmp_path):
+    path, outboard = tmp_path / "data", tmp_path / "data.obao10"
+    path.write_bytes(DATA)
+    assert command("sum", "data", "-o", "list", "--outboards")[0] == 0
+    pairs, there = outboard.read_bytes(), path.stat()
+    path.write_bytes(DATA[:-1] + b"!")
+    os.utime(path, ns=(there.st_atime_ns, there.st_mtime_ns))
+    for args in (("sum", "data", "-o", "list"), ("update", "list")):
+        assert command(*args, "--outboards")[0] != 0 and outboard.read_bytes() == pairs
+    assert f"BAD        data  {5 * MIB}.." in command("verify", "list", "--range", "..")[1]
+    assert command("update", "list", "--outboards", "--accept-rot", "*")[0] == 1 and outboard.read_bytes() != pairs
+    assert command("verify", "list", "--range", "..")[0] == 0
 
 
 def test_an_outboard_that_cannot_be_written_does_not_lose_the_digest(store, command, tmp_path):

@@ -72,7 +72,7 @@ def test_sizes_for_objects_of_every_length():
     size = 1 << 44
     for group, longest in ((None, 16 << 30), (MIB, 1 << 30)):
         object = Object("mem://large", size, '"1"')
-        ((task,), *_) = BytesCover([object], outboards=Outboards(Memory({}), group=group)).missing(1)
+        (task,) = BytesCover([object], outboards=Outboards(Memory({}), group=group)).missing(1)[0]["pieces"]
         assert (task.stop - task.start, task.group) == (longest, group or 16 * MIB)
     parts = Parts(size, object=object.identity)
     for at in range(0, 1 << 30, MIB):

@@ -60,7 +60,7 @@ def hashed(piece, stop):
     for low, high in subtrees(piece.start, stop, object.size):
         parts.push(low, high, low.to_bytes(16, "little") + high.to_bytes(16, "little"))
     found = {"object": [object.uri, object.size, object.etag, object.version], "status": "ok", "detail": ""}
-    return {**found, "requests": 1, "parts": parts.to_bytes()}
+    return {**found, "parts": parts.to_bytes()}
 
 
 def share_of_object(size, workers, seed, **options):
@@ -68,7 +68,7 @@ def share_of_object(size, workers, seed, **options):
     cover = BytesCover([Object("s3://b/k", size, '"1"')])
 
     def done(task, limit, speed):
-        (piece,) = task
+        (piece,) = task["pieces"]
         # It begins no further request of 16 MiB when its time is over.
         most = piece.start + (int(limit * BYTES * speed) // (16 * MIB) + 1) * 16 * MIB
         stop = min(piece.stop, most)
@@ -125,7 +125,7 @@ def share_of_bucket(objects, workers, seed, names="even", **options):
         result = {
             "status": "ok", "after": key_of(first), "until": key_of(at) if at < objects else None, "lists": lists,
             "counts": {"hashed": at - first}, "differences": [], "gone": [], "large": [], "read": {}, "bytes_read": 0,
-            "unread": {}, "unknown": 0, "doubt": None, "requests": 1,
+            "unread": {}, "unknown": 0, "doubt": None,
         }  # fmt: skip
         return seconds, lambda host: cover.take(result)
 

@@ -64,7 +64,7 @@ class BytesCover:
         self.resumed: set[Object] = set()
         self.resumed_bytes = 0
         #: Bytes of results, and bytes that are not hashed yet of objects that are not given up.
-        self.done = self.left = self.requests = 0
+        self.done = self.left = 0
         self._begin(objects)
 
     def _begin(self, objects: Iterable[Object]) -> None:
@@ -76,19 +76,15 @@ class BytesCover:
         """The bytes that this run read."""
         return self.done - self.resumed_bytes
 
-    def tasks(self, workers: int) -> list[dict[str, Any]]:
-        """Return the tasks of the next round, as they are sealed."""
-        return [{"pieces": it, "is_second": self.is_second} for it in self.missing(workers)]
-
-    def missing(self, workers: int) -> list[list[Piece]]:
-        """Return what each task of the next round hashes; nothing if all is known."""
+    def missing(self, workers: int) -> list[dict[str, Any]]:
+        """Return the tasks of the next round, as they are sealed; nothing if all is known."""
         tasks = self._tasks(workers)
         if not tasks and not self.is_second:
             self.is_second, self.first = True, {it: read for it, read in self.found.items() if self._doubts(read)}
             self.resumed -= self.first.keys()
             self._begin(self.first)
-            return self._tasks(workers)
-        return tasks
+            tasks = self._tasks(workers)
+        return [{"pieces": it, "is_second": self.is_second} for it in tasks]
 
     def _tasks(self, workers: int) -> list[list[Piece]]:
         for object, state in list(self._open.items()):
@@ -140,7 +136,6 @@ class BytesCover:
         self.began, host = min(self.began, result["began"]), result["host"]
         for it in result["pieces"]:
             object = Object(*it["object"])
-            self.requests += 0 if is_earlier else int(it["requests"])
             state = self._open.get(object)
             if state is None:
                 continue
@@ -153,10 +148,10 @@ class BytesCover:
             self._absorb(object, state, Parts.from_bytes(bytes_of(it["parts"])), host, is_earlier)
             state.cause = detail or state.cause
             if object in self._open and status == "ok" and not state.left:
-                digest = state.parts.finish()
-                if self._outboards is not None:
+                read = Read(object, digest := state.parts.finish())
+                if self._outboards is not None and not self._doubts(read):
                     self._outboards.take(object, digest, state.parts)
-                self._settle(Read(object, digest))
+                self._settle(read)
 
     def _absorb(self, object: Object, state: _Open, parts: Parts, host: str, is_earlier: bool) -> None:
         try:

@@ -16,12 +16,12 @@ from treewide._scale.engines import Map, threads
 from treewide._scale.job import Job
 from treewide._scale.object_command import ObjectCovering
 from treewide._scale.outcome import Outcome, Row
-from treewide._scale.results import seal, unseal
+from treewide._scale.results import Damaged, seal, unseal
 from treewide._scale.run import run
 from treewide._scale.work import Work
 from treewide._treewide import __version__
 
-#: Rounds in a row without any result before the error of the map is raised.
+#: Rounds in a row without any result before the run ends with the error of the map.
 _ROUNDS = 2
 #: Seconds after which a task returns what it has: a twentieth of the time since the beginning, within these.
 _SHARE, _SHORTEST, LONGEST = 20, 20.0, 300.0
@@ -53,10 +53,10 @@ class Cover:
         return [seal({**common, **it}) for it in self._covering.missing(max(1, workers))]
 
     def take(self, result: bytes) -> None:
-        """Take a result: in any order, twice, late. Raises `ValueError` if it is damaged, or of another run."""
+        """Take a result: in any order, twice, late. Raises `Damaged` if it is that, or of another run."""
         found = unseal(result)
         if (found.get("job"), found.get("run")) != (self.key, self.job.run):
-            raise ValueError("this is the result of another run")
+            raise Damaged("this is the result of another run")
         self._covering.take(found)
 
     def end(self) -> Outcome:
@@ -115,10 +115,10 @@ def hash_all(
     """Run a job to its end. `map(f, tasks)` applies a function to tasks, and returns results in any order.
 
     Without it, threads do it. `workers` says how many there are, for the size of tasks. If the map raises, what it had
-    not done is in the next round; two rounds in a row without a result raise its error. `work` is a folder that keeps
-    results, for a run that is killed. `told` gets rows, `shown` is called after each result.
+    not done is in the next round. `work` is a folder that keeps results, for a run that is killed. `told` gets rows,
+    `shown` is called after each result.
 
-    Raises what `Cover` raises.
+    Raises what `Cover` raises; `RuntimeError` with the error of the map after two rounds in a row without a result.
     """
     if map is None:
         with threads(workers) as (map, workers):
@@ -136,7 +136,7 @@ def hash_all(
         for result in _results(map, tasks, errors):
             try:
                 cover.take(result)
-            except ValueError as problem:
+            except Damaged as problem:
                 errors.append(problem)
                 continue
             results += 1
@@ -149,7 +149,8 @@ def hash_all(
             shown(cover, count)
         failed = 0 if results else failed + 1
         if failed == _ROUNDS:
-            raise errors[-1] if errors else RuntimeError("the map returned no result")
+            why = errors[-1] if errors else None
+            raise RuntimeError(f"no task was done in {_ROUNDS} rounds: {why or 'the map returned no result'}") from why
     outcome = cover.end()
     if folder is not None and outcome.is_over:
         folder.end(told)

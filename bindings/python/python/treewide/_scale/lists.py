@@ -11,6 +11,9 @@ from pathlib import Path
 from treewide._scale.found import Fact, fact_of, text_of, unknown
 from treewide._treewide import _list_entries, _replace_file, digest
 
+#: Why a list is not written that is no longer the one that was compared with.
+REPLACED = "another run wrote it since this one began: run again"
+
 
 class ListError(ValueError):
     """A list that cannot be used."""
@@ -25,8 +28,8 @@ def line_of(uri: str, digest: bytes) -> str:
 class Entries(dict[str, Fact]):
     """The entries of a list by URL, in their order."""
 
-    #: The digest of the list.
-    digest: bytes = b""
+    #: The digest of the list; without one, that of nothing.
+    digest: bytes = digest(b"")
     #: What is wrong with the index. It may be missing: lists of `b3sum` have none.
     damage: str | None = None
 

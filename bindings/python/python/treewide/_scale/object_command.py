@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from treewide._scale import lists
 from treewide._scale.bytes_cover import BytesCover
@@ -13,13 +14,13 @@ from treewide._scale.job import Job, here, source_for
 from treewide._scale.objects import UNPINNED, Object, Read, is_settled
 from treewide._scale.outboards import Outboards, is_outboard
 from treewide._scale.outcome import Outcome, Row
-from treewide._scale.outputs import check_list, check_outboards
+from treewide._scale.outputs import check_list, check_outboards, file_of
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.ranges import verify_ranges
 from treewide._scale.reading import Retries, head
 from treewide._scale.sources import STORES, Store, near, path_of, scheme_of, url_of
 from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, judge, tally
-from treewide._treewide import _expected_bytes
+from treewide._treewide import _expected_bytes, digest
 
 _HEADS = 16
 
@@ -64,8 +65,11 @@ class ObjectCovering:
         self.causes: list[str] = []
         if self.entries.damage and not job.accept_damage:
             self.causes.append(f"{self.entries.damage}, so that rot cannot be distinguished from a change")
-        if job.output is not None:
-            check_list(job.output, self.urls)
+        #: The list that the next one replaces, and its entries.
+        path = job.output if job.command == "sum" else job.list if job.command == "update" else None
+        self.path = file_of(path) if path is not None else None
+        there = check_list(self.path, self.urls) if self.path is not None else self.entries
+        self.before = self.entries if job.command == "update" else there
         if folder == "":
             check_outboards(self.urls)
         with ThreadPoolExecutor(_HEADS) as pool:
@@ -78,7 +82,8 @@ class ObjectCovering:
         same = [it for it in pinned if is_unchanged(self.entries[it.uri], Found(*it, None))]
         self.kept = {it: Read(it, self.entries[it.uri].digest) for it in same}
         todo = (it for it in self.objects if it not in self.kept)
-        self.cover = BytesCover(todo, self.outboards, lambda read: self._judge(read).verdict in KEPT)
+        self.cover = BytesCover(todo, self.outboards, self._doubts)
+        self.missing, self.take = self.cover.missing, self.cover.take
 
     def _entries(self, named: list[str]) -> lists.Entries:
         job = self.job
@@ -87,7 +92,7 @@ class ObjectCovering:
         if (job.list is None) == (job.expect is None):
             raise UsageError("name the list, or the digest of one URL with --expect")
         if job.expect is None:
-            entries = lists.read(job.list or "")
+            entries = lists.read(file_of(job.list or ""))
             others = [it for it in named if it not in entries]
             if others and job.command == "verify":
                 raise UsageError(f"{others[0]} is not in {job.list}")
@@ -95,11 +100,11 @@ class ObjectCovering:
         if len(named) != 1:
             raise UsageError("--expect is the digest of one URL: name one")
         try:
-            digest = _expected_bytes(job.expect)
+            wanted = _expected_bytes(job.expect)
         except ValueError as error:
             raise UsageError(f"--expect {job.expect}: {error}") from None
-        entries = lists.Entries({named[0]: unknown(named[0], digest)})
-        entries.digest = digest
+        entries = lists.Entries({named[0]: unknown(named[0], wanted)})
+        entries.digest = wanted
         return entries
 
     # ---- Which objects there are, and which to read ----------------------------------------------
@@ -110,14 +115,6 @@ class ObjectCovering:
             if (result := read()) is not None:
                 self.cover.take(result, is_earlier=True)
         return f"{bytes_text(self.cover.resumed_bytes)} were hashed by an earlier run" if self.cover.resumed else None
-
-    def missing(self, workers: int) -> list[Row]:
-        """Return tasks for the bytes that no result covers; then for objects that seem to have rotted, once more."""
-        return self.cover.tasks(workers)
-
-    def take(self, result: Row) -> None:
-        """Take the pieces of a result."""
-        self.cover.take(result)
 
     def progress(self) -> tuple[int, int | None, str]:
         """Return the bytes that are done and left."""
@@ -208,27 +205,34 @@ class ObjectCovering:
             return Judged("removed", str(error), "attested")
         return Judged("unreadable", str(error))
 
+    def _doubts(self, read: Read) -> bool:
+        """Whether a digest is not recorded, as the object may have rotted: until it is read twice and accepted."""
+        is_accepted = any(fnmatchcase(read.object.uri, glob) for glob in self.job.accept_rot)
+        verdict = judge(read, self.before.get(read.object.uri), was_read=True).verdict
+        return verdict in KEPT and not (is_accepted and self.cover.is_second)
+
     def _judge(self, read: Read) -> Judged:
         was_read = read.object not in self.kept and read.object not in self.cover.resumed
         return judge(read, self.entries.get(read.object.uri), was_read=was_read)
 
     def _write(self, judged: dict[str, Judged], found: dict[str, Read]) -> None:
-        job = self.job
-        path = job.output if job.command == "sum" else job.list if job.command == "update" else None
-        if path is None:
+        if self.path is None:
             return
         entries = self._next_entries(judged, found)
-        if job.command == "sum":
-            why = self._why_not(path, judged, found)
+        if self.job.command == "sum":
+            why = self._why_not(judged, found)
         else:
             gone = self.entries.keys() - entries.keys()
-            why = job.loss(len(entries), len(gone), len(self.entries))
+            why = self.job.loss(len(entries), len(gone), len(self.entries))
         if self.causes:
             why = "--accept-damage writes it"
+        there = Path(self.path).read_bytes() if os.path.exists(self.path) else b""
+        if digest(there) != self.before.digest:
+            why = lists.REPLACED
         if why is not None:
-            self.causes.append(f"{path} was not written: {why}")
+            self.causes.append(f"{self.path} was not written: {why}")
         else:
-            lists.write(path, entries.values())
+            lists.write(self.path, entries.values())
 
     def _next_entries(self, judged: dict[str, Judged], found: dict[str, Read]) -> dict[str, Fact]:
         """Return what the next list has. What could not be read keeps the digest that it had."""
@@ -237,7 +241,7 @@ class ObjectCovering:
             if it.verdict == "removed":
                 entries.pop(url, None)
             elif (read := found.get(url)) is not None and read.digest is not None:
-                if it.verdict in KEPT and not any(fnmatchcase(url, glob) for glob in self.job.accept_rot):
+                if self._doubts(read):
                     continue
                 old = entries.get(url)
                 place = old.outboard if old is not None and old.digest == read.digest else None
@@ -246,19 +250,18 @@ class ObjectCovering:
                 entries[url] = Fact(Found(*read.object, None), read.digest, is_old, place)
         return entries
 
-    def _why_not(self, path: str, judged: dict[str, Judged], found: dict[str, Read]) -> str | None:
+    def _why_not(self, judged: dict[str, Judged], found: dict[str, Read]) -> str | None:
         """Return why `sum` does not write a list: what the one that is there would lose."""
         is_known = [it.verdict not in UNSURE for it in judged.values()]
-        if not all(is_known) and (os.path.exists(path) or not any(is_known)):
+        if not all(is_known) and (self.before or not any(is_known)):
             return "not all could be hashed"
-        before = lists.read(path) if os.path.exists(path) else lists.Entries()
-        lost = [it for it in before if it not in self.urls]
+        lost = [it for it in self.before if it not in self.urls]
         if lost and not self.job.allow_empty:
-            why = f"{path} has {objects_text(len(lost))} more, such as {lost[0]}"
+            why = f"it has {objects_text(len(lost))} more, such as {lost[0]}"
             return f"{why}: name them too, or another list; --allow-empty writes it"
         for url, read in found.items():
-            if url in before and judge(read, before[url], was_read=True).verdict in KEPT:
-                why = f"{path} has another digest of {url}, which may have rotted"
+            if self._doubts(read):
+                why = f"it has another digest of {url}, which may have rotted"
                 return f"{why}: `update` keeps the old digest, and accepts the new one"
         return None
 

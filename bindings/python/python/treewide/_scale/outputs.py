@@ -11,16 +11,21 @@ from treewide._scale.sources import scheme_of
 from treewide._scale.sources.files import path_of
 
 
-def check_list(path: str, inputs: Iterable[str]) -> None:
-    """Check that a list, and its index next to it, can be written.
+def file_of(list: str) -> str:
+    """Return the path of a list of named objects. Raises `UsageError` for one that is elsewhere."""
+    if scheme_of(list) != "file":
+        raise UsageError(
+            f"{list}: lists of named objects are files of this machine: name one, or write a bucket's by -r"
+        )
+    return path_of(list)
+
+
+def check_list(path: str, inputs: Iterable[str]) -> lists.Entries:
+    """Check that a list, and its index next to it, can be written. Returns the entries that it has now.
 
     Raises `UsageError` if one is in the way of something; `OSError` that names the list.
     """
-    if scheme_of(path) != "file":
-        raise UsageError(
-            f"{path}: lists of named objects are files of this machine: name one, or write a bucket's by -r"
-        )
-    if not path or os.path.isdir(path):
+    if os.path.isdir(path):
         raise UsageError(f"{path!r} is not the name of a file: name one for the list, or a folder with -r")
     read = {os.path.realpath(path_of(it)): it for it in inputs if scheme_of(it) == "file"}
     for output in (path, str(lists.index_path(path))):
@@ -41,6 +46,7 @@ def check_list(path: str, inputs: Iterable[str]) -> None:
             pass
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
+    return known
 
 
 def check_outboards(urls: Iterable[str]) -> None:

@@ -36,10 +36,8 @@ def hash_pieces(pieces: list[Piece], source: Source, seconds: float) -> list[dic
         left = seconds - (time.monotonic() - began)
         if left <= 0 and it is not pieces[0]:
             return None
-        retries = Retries()
-        status, detail, parts = read_part(it, source, retries, left)
-        found = {"object": it.object, "status": status, "detail": detail, "requests": retries.requests}
-        return {**found, "parts": parts.to_bytes()}
+        status, detail, parts = read_part(it, source, Retries(), left)
+        return {"object": it.object, "status": status, "detail": detail, "parts": parts.to_bytes()}
 
     if len(pieces) == 1 or source.streams == 1:
         return [it for it in map(hashed, pieces) if it is not None]

@@ -155,8 +155,7 @@ def _hash(options: argparse.Namespace) -> int:
                 raise
             # Each engine has errors of its own.
             except Exception as error:
-                say(f"the engine {options.engine} does not start: {error}; the same command continues from {work.path}")
-                return _UNKNOWN
+                raise RuntimeError(f"it does not start: {error}") from error
             try:
                 outcome = hash_all(cover, map, workers=workers, work=work, told=screen.told, shown=screen.shown)
             except KeyboardInterrupt:
@@ -164,6 +163,9 @@ def _hash(options: argparse.Namespace) -> int:
                 sys.stdout.flush()
                 # A worker may be in the middle of a request, and is not waited for.
                 os._exit(130)
+    except RuntimeError as error:
+        say(f"the engine {options.engine}: {error}; the same command continues from {work.path}")
+        return _UNKNOWN
     finally:
         if screen.progress is not None:
             screen.progress.end()

@@ -70,13 +70,8 @@ class Retries:
 
     def __init__(self, budget: int = 16) -> None:
         """Allow `budget` failures."""
-        self.requests, self._left = 0, budget
+        self._left = budget
         self._lock = threading.Lock()
-
-    def ask(self) -> None:
-        """Count a request."""
-        with self._lock:
-            self.requests += 1
 
     def wait(self, failures: int) -> bool:
         """Wait before asking again. Returns whether there is any of the budget left."""
@@ -123,16 +118,13 @@ def cut(start: int, stop: int, length: int) -> list[tuple[int, int]]:
 
 def head(source: Source, uri: str, retries: Retries) -> Object:
     """Return what the store says about an object. Raises `OSError` that names it."""
-
-    def ask() -> Object:
-        retries.ask()
-        return source.head(uri)
-
-    return repeated(ask, retries, lambda times, why: f"{uri}: cannot be looked at, tried {times}: {why}")
+    return repeated(
+        lambda: source.head(uri), retries, lambda times, why: f"{uri}: cannot be looked at, tried {times}: {why}"
+    )
 
 
 def repeated(ask: Callable[[], _T], retries: Retries, failed: Callable[[str, str], str]) -> _T:
-    """Return an answer. This is the only place that asks a store again. `ask` counts its requests.
+    """Return an answer. This is the only place that asks a store again.
 
     What a later request would not change is raised at once. Otherwise this raises `OSError` with the text that `failed`
     makes of how often it was tried, and why it failed.
@@ -164,14 +156,13 @@ def cause_of(error: BaseException) -> str:
 def _asked(ask: Callable[[], _T], object: Object, start: int, stop: int, retries: Retries) -> _T:
     name = f"{object.uri}: bytes {start}..{stop}"
 
-    def counted() -> _T:
-        retries.ask()
+    def asked() -> _T:
         try:
             return ask()
         except FileNotFoundError as error:
             raise Changed("it is gone") from error
 
-    return repeated(counted, retries, lambda times, why: f"{name} cannot be read, tried {times}: {why}")
+    return repeated(asked, retries, lambda times, why: f"{name} cannot be read, tried {times}: {why}")
 
 
 def _identified(object: Object, reply: Reply) -> Reply:

@@ -15,7 +15,7 @@ _CHECK = 32
 
 
 class Damaged(ValueError):
-    """A result that is cut off or changed, or no result."""
+    """A result that is cut off, changed or of another run, or no result."""
 
 
 def seal(fields: dict[str, Any]) -> bytes:

@@ -1,5 +1,6 @@
 """`sum -r`, and `verify` and `update` of the lists of a bucket."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,19 +12,20 @@ from treewide._scale.buckets.inventory import Inventory, listing_of
 from treewide._scale.buckets.keys_cover import KeysCover
 from treewide._scale.buckets.list_files import is_intact, is_list_file, read_list, write_list
 from treewide._scale.buckets.listing import cuts, listed
-from treewide._scale.buckets.shards import BucketJob, Difference, Handed, difference, judge, removed
+from treewide._scale.buckets.shards import BucketJob, Handed, difference, judge, removed
 from treewide._scale.buckets.sinks import Folder, join
 from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.console import UsageError
 from treewide._scale.found import Fact
 from treewide._scale.job import Job, here, source_for
-from treewide._scale.lists import ListError
+from treewide._scale.lists import REPLACED, ListError
 from treewide._scale.objects import UNPINNED, Object, Read, evidence_of
 from treewide._scale.outcome import Outcome, Row
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.reading import Retries
 from treewide._scale.sources import path_of, scheme_of, url_of
 from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, tally
+from treewide._treewide import digest
 
 #: A file that says what the others are. It is written first.
 _NOTE = "README.txt"
@@ -58,6 +60,8 @@ def bucket_of(job: Job) -> tuple[Bucket, str, str] | None:
         found = read_bucket(Folder(folder, source_for(list, job.option)), name)
     except FileNotFoundError:
         raise UsageError(f"{list}: there is no such list: `sum -o` writes one") from None
+    if found is None and (is_folder or not is_local):
+        raise ListError(f"{list} is damaged, or not the list of a bucket")
     return (found, folder, name) if found is not None else None
 
 
@@ -71,8 +75,6 @@ class BucketCovering:
             raise UsageError(f"{job.list} covers a whole bucket and is compared completely; remove the URLs")
         if found is None and (len(job.urls) != 1 or job.output is None):
             raise UsageError("sum -r hashes everything below one URL, and writes lists to a folder: name both, with -o")
-        if found is None and not (job.urls[0] and job.output):
-            raise UsageError("the URL or the output folder is empty: is a variable of the shell not set?")
         if job.outboards is not None or job.group is not None:
             # Refused, instead of being left out without a word.
             raise UsageError("--outboards is for objects that are named one by one: a whole bucket gets none")
@@ -97,16 +99,17 @@ class BucketCovering:
                 "make one with e_tag, or pass --unpinned if no program writes to the bucket"
             )
         # What is missing is said at once, and not by each worker.
-        is_nothing = not next(listed(self._listing, root, "", None, Retries(), most=1), [])
-        self.is_empty = is_nothing and job.command == "sum" and not job.allow_empty
-        if output is not None and not self.is_empty:
+        is_nothing = not any(listed(self._listing, root, "", None, Retries(), most=1))
+        if is_nothing and job.command == "sum" and not job.allow_empty:
+            raise OSError(f"there is no object below {root}: is that the right place? Nothing was written")
+        if output is not None:
             # An output that cannot be written is noticed now, and not after everything was read.
             folder = Folder(output, self.source)
             known = known or self._checked_output(folder, output, root)
             folder.put(_NOTE, _ABOUT)
         #: What objects are compared with, or must not be lost, without its lists; and how many objects these have.
         self.known = known._replace(ranges=[]) if known is not None else None
-        self.known_objects = known.objects if known is not None else 0
+        self.known_objects = known.objects if known is not None else None
         self.shard = BucketJob(
             root=root,
             output=output,
@@ -123,7 +126,7 @@ class BucketCovering:
         self.here = here(root, output, lists, job.inventory)
         gone = partial(removed, self.shard, self.source)
         places = [it.until for it in known.ranges if it.until is not None] if known is not None else []
-        self.keys = KeysCover(self.shard, self._cuts, places=places, told=self._tell, removed=gone)
+        self.keys = KeysCover(self.shard, self._cuts, places=places, told=told, removed=gone)
         #: The large objects, when it is their turn.
         self.bytes: BytesCover | None = None
         self._wanted: dict[Object, Handed] = {}
@@ -171,13 +174,11 @@ class BucketCovering:
 
     def missing(self, workers: int) -> list[Row]:
         """Return tasks for the keys that no result covers; then for the bytes of large objects."""
-        if self.is_empty:
-            return []
         while self.bytes is None:
             if tasks := self.keys.missing(workers):
                 return [{"keys": it, "bucket": asdict(self.shard)} for it in tasks]
             self._begin_large()
-        return self.bytes.tasks(workers)
+        return self.bytes.missing(workers)
 
     def take(self, result: Row) -> None:
         """Take the result of a range of keys, or of pieces."""
@@ -232,23 +233,19 @@ class BucketCovering:
             self.keys.doubt, verdict = self.keys.doubt or handed.found.key, "hashed"
         tally(self.keys.counts, {verdict: 1})
         if verdict not in ("same", "hashed"):
-            self._tell(difference(verdict, handed.found.key, detail, handed.old, read.digest))
+            self._told(difference(self.shard.root, verdict, handed.found.key, detail, handed.old, read.digest))
 
     # ---- The end ---------------------------------------------------------------------------------
 
     def end(self) -> Outcome:
         """Judge, write the lists of the bucket, and count."""
-        keys, found = self.keys, dict[str, Any]()
-        if self.bytes is None:
-            text = f"there is no object below {self.shard.root}: is that the right place? Nothing was written"
-            self.causes.append(text)
-        else:
-            for object, read in self.bytes.found.items():
-                self._settle(read, is_read=object not in self.bytes.resumed)
-            keys.bytes_read += self.bytes.bytes_read
-            keys.requests += self.bytes.requests
-            self._look_for_causes()
-            found = self._write(self.bytes.began)
+        keys = self.keys
+        assert self.bytes is not None
+        for object, read in self.bytes.found.items():
+            self._settle(read, is_read=object not in self.bytes.resumed)
+        keys.bytes_read += self.bytes.bytes_read
+        self._look_for_causes()
+        found = self._write(self.bytes.began)
         counts = {it: keys.counts[it] for it in _VERDICTS if keys.counts.get(it)}
         for it in keys.failures:
             self._told({"note": it})
@@ -256,7 +253,7 @@ class BucketCovering:
         if not is_over:
             what = "the list was not written" if self.shard.output is not None else "not everything was compared"
             self.causes.append(f"{what}: the same command continues")
-        more: Row = {"requests": keys.requests, "quick": not self.shard.reads_all, "resumed": keys.resumed}
+        more: Row = {"quick": not self.shard.reads_all, "resumed": keys.resumed}
         more |= {it: found[it].hex() if it in found else None for it in ("list", "contents")}
         size = keys.bytes_read
         return Outcome(counts, keys.evidence, size, self.wrong, self.causes, **found, more=more, is_over=is_over)
@@ -267,17 +264,20 @@ class BucketCovering:
         if job.output is None or keys.failures:
             return {}
         hashed = sum(keys.counts.values()) - sum(keys.counts.get(it, 0) for it in ("removed", *UNSURE))
-        gone = keys.counts.get("removed", 0) if job.compares else self.known_objects - hashed
-        why = self.job.loss(hashed, gone, self.known_objects if self.known is not None else None)
+        why = self.job.loss(hashed, keys.counts.get("removed", 0), self.known_objects)
         if self.causes:
             why = "--accept-damage writes it"
         if why is None and keys.doubt is not None:
             why = f"it has another digest of {job.root}{keys.doubt}, which may have rotted: `update` keeps the old "
             why += "digest, and accepts the new one"
+        folder, there = Folder(job.output, self.source), None
+        with contextlib.suppress(FileNotFoundError):
+            there = digest(folder.get(self.name))
+        if there != (self.known.digest if self.known is not None else None):
+            why = REPLACED
         if why is not None:
             self.causes.append(f"the list was not written: {why}")
             return {}
-        folder = Folder(job.output, self.source)
         facts = sorted(self.large, key=lambda it: it.key)
         # The old one need not be written again, if all of it is still there.
         old = self.known.large if self.known is not None else None
@@ -287,11 +287,6 @@ class BucketCovering:
         top = write_bucket(folder, made, self.name)
         return {"place": join(job.output, self.name), "list": top, "contents": made.contents}
 
-    def _tell(self, it: Difference) -> None:
-        evidence = "attested" if it.verdict == "removed" else "read" if it.digest is not None else None
-        fields = it._asdict()
-        self._told({"uri": self.shard.root + fields.pop("key"), "evidence": evidence, **fields})
-
     def _look_for_causes(self) -> None:
         keys = self.keys
         if keys.unknown and self.shard.compares and not self.job.accept_damage:
@@ -299,7 +294,7 @@ class BucketCovering:
                 f"what the list says of {objects_text(keys.unknown)} is damaged or missing (*.objects.gz), so that "
                 "no one knows which of them were written to"
             )
-        if self.job.command == "verify" and 0 < self.known_objects <= keys.counts.get("removed", 0):
+        if self.job.command == "verify" and 0 < (self.known_objects or 0) <= keys.counts.get("removed", 0):
             self.causes.append("nothing of the list is there: is this the right store?")
 
 

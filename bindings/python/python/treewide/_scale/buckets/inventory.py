@@ -5,8 +5,8 @@ A row group says which keys it has, from the first to the last. So a key range r
 
 import io
 import json
-import threading
 from collections.abc import Iterator
+from copy import copy
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,8 +16,6 @@ from treewide._scale.reading import Refused, Retries, Source, head, read
 from treewide._scale.sources import Store, near
 
 _COLUMNS = ("bucket", "key", "size", "e_tag", "version_id", "is_latest", "is_delete_marker", "last_modified_date")
-#: Inventories whose row groups a worker remembers.
-_KEPT = 4
 
 
 class _Group(NamedTuple):
@@ -35,7 +33,7 @@ class Inventory:
         self.url, self._source = url, source
         self._files: dict[str, Any] = {}
         self._groups = sorted(group for file in self._names() for group in self._groups_of(file))
-        columns = [set(it.schema_arrow.names) for it in self._files.values()]
+        columns = [set(file.schema_arrow.names) for _, file in self._files.values()]
         #: Whether each row says which version of an object it is about.
         self.has_identity = all(it & {"e_tag", "version_id"} for it in columns)
         for one, other in zip(self._groups, self._groups[1:], strict=False):
@@ -84,18 +82,14 @@ class Inventory:
         base = f"{scheme}://{rest.partition('/')[0]}/" if rest else self.url.rpartition("/")[0] + "/"
         return [base + it for it in files]
 
-    def _file(self, name: str) -> Any:
-        if name not in self._files:
-            parquet = load("pyarrow.parquet", "pyarrow", extra="inventory")
-            try:
-                self._files[name] = parquet.ParquetFile(_Ranged(self._source, name))
-            except ValueError as error:
-                # What Arrow raises for such a file is one.
-                raise Refused(f"{name}: this is not a file of Parquet, as inventories are: {error}") from error
-        return self._files[name]
-
     def _groups_of(self, name: str) -> Iterator[_Group]:
-        file = self._file(name)
+        ranged = _Ranged(self._source, name)
+        try:
+            file = load("pyarrow.parquet", "pyarrow", extra="inventory").ParquetFile(ranged)
+        except ValueError as error:
+            # What Arrow raises for such a file is one.
+            raise Refused(f"{name}: this is not a file of Parquet, as inventories are: {error}") from error
+        self._files[name] = ranged, file
         names = file.schema_arrow.names
         if "key" not in names or "size" not in names:
             raise Refused(f"{name}: an inventory has the columns key and size, and this has {', '.join(names)}")
@@ -110,9 +104,11 @@ class Inventory:
             yield _Group(_key(statistics.min), _key(statistics.max), name, number)
 
     def _rows(self, group: _Group, bucket: str) -> Iterator[tuple[str, Found]]:
-        file = self._file(group.file)
+        ranged, file = self._files[group.file]
         names = [it for it in _COLUMNS if it in file.schema_arrow.names]
-        table = file.read_row_group(group.number, columns=names).to_pydict()
+        # Threads share what is known of a file, and each has its own place in it.
+        own = type(file)(copy(ranged), metadata=file.metadata)
+        table = own.read_row_group(group.number, columns=names).to_pydict()
         count = len(table["key"])
         columns = [table.get(name, [None] * count) for name in _COLUMNS]
         for there, key, size, etag, version, latest, marker, modified in zip(*columns, strict=True):
@@ -144,9 +140,6 @@ class _Ranged(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:
-        return self._at
-
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._object.size}[whence]
         return self._at
@@ -166,12 +159,9 @@ def _key(key: Any) -> str:
 
 def listing_of(source: Store, inventory: str | None) -> Lists:
     """Return what lists the objects of a run: the store itself, or an inventory."""
-    if inventory is not None:
-        # A file has a place where it is read, so each thread has its own.
-        return _remembered(inventory, source, threading.get_ident())
-    return source
+    return source if inventory is None else _remembered(inventory, source)
 
 
-@lru_cache(_KEPT)
-def _remembered(url: str, source: Store, thread: int) -> Inventory:
+@lru_cache(4)
+def _remembered(url: str, source: Store) -> Inventory:
     return Inventory(url, near(url, source))

@@ -12,7 +12,8 @@ from typing import Any
 
 from treewide._scale.buckets.bucket_list import Range
 from treewide._scale.buckets.list_files import ListFile
-from treewide._scale.buckets.shards import BucketJob, Difference, Handed, KeysTask
+from treewide._scale.buckets.shards import BucketJob, Handed, KeysTask
+from treewide._scale.outcome import Row
 from treewide._scale.results import bytes_of
 from treewide._scale.verdicts import tally
 
@@ -37,8 +38,8 @@ class KeysCover:
         cuts: Callable[[str, str | None, int], list[str]],
         *,
         places: list[str] | None = None,
-        told: Callable[[Difference], object] = lambda difference: None,
-        removed: Callable[[str, str], Iterable[Difference]] = lambda first, last: (),
+        told: Callable[[Row], object] = lambda row: None,
+        removed: Callable[[str, str], Iterable[Row]] = lambda first, last: (),
     ) -> None:
         """Begin with nothing. `cuts` asks the store for places in a range; `places` are known, where equal shares end.
 
@@ -64,7 +65,7 @@ class KeysCover:
         #: Objects that the old list says nothing of but their digests; the first whose digest may be that of rot.
         self.unknown = 0
         self.doubt: str | None = None
-        self.bytes_read = self.requests = self.resumed = self.ranges = 0
+        self.bytes_read = self.resumed = self.ranges = 0
 
     def missing(self, workers: int) -> list[KeysTask]:
         """Return the tasks of the next round; nothing if all is covered, or given up."""
@@ -104,7 +105,6 @@ class KeysCover:
 
     def take(self, result: dict[str, Any]) -> None:
         """Take a result: in any order, twice or late. What is covered already changes nothing."""
-        self.requests += result.get("requests", 0)
         if result["status"] != "ok":
             self._cause, self._is_refused = result["detail"], self._is_refused or result["status"] == "refused"
             return
@@ -131,14 +131,10 @@ class KeysCover:
         tally(self.evidence, {"read": sum(result["read"].values()), **result["unread"]})
         tally(self.counts, result["counts"])
         for it in result["differences"]:
-            self._told(Difference(*it))
-        try:
-            for after, last in result["gone"]:
-                for difference in self._removed(after, last):
-                    self._told(difference)
-        except ValueError as why:
-            # The result is taken already: what it lacks ends the run.
-            raise OSError(str(why)) from why
+            self._told(it)
+        for after, last in result["gone"]:
+            for difference in self._removed(after, last):
+                self._told(difference)
 
     def all_ranges(self) -> list[Range]:
         """Return which list has which keys. Raises `ValueError` that names what no result covers."""

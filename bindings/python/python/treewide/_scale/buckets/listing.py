@@ -32,10 +32,7 @@ def listed(
         nonlocal pages
         try:
             pages = pages or listing.pages(root, last, most)
-            page = next(pages, None)
-            if page is not None:
-                retries.ask()
-            return page
+            return next(pages, None)
         except Exception:
             # The next one begins where this one was.
             pages = None
@@ -86,7 +83,8 @@ def cuts(
     low = first[least - 1]
     seen = {low}
     last = _last(low, until, first_after, seen)
-    places = between(low, last, count, first)
+    # Keys may have gone since the first ones were listed.
+    places = between(low, last, count, first) if low < last else []
     with ThreadPoolExecutor(_REQUESTS) as pool:
         found = {it for it in pool.map(first_after, places) if it is not None and it < last}
     # Nothing comes after the last key itself. The keys on the way to it are near an end, most of the time.

@@ -5,6 +5,7 @@ multiple of the size of a group. So they do not depend on workers, tasks or faul
 A worker does the groups that begin in its range, and ends early only between groups.
 """
 
+import contextlib
 import json
 import time
 from bisect import bisect_right
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from heapq import merge
-from operator import gt
+from operator import gt, itemgetter
 from typing import Any, NamedTuple
 
 from treewide._scale.buckets.bucket_list import Bucket, read_index
@@ -25,7 +26,8 @@ from treewide._scale.buckets.whole_objects import WholeObjects
 from treewide._scale.found import Fact, Found, is_unchanged
 from treewide._scale.lists import ListError
 from treewide._scale.objects import UNPINNED, Read, evidence_of
-from treewide._scale.reading import REFUSALS, Retries, cause_of
+from treewide._scale.outcome import Row
+from treewide._scale.reading import REFUSALS, Retries, cause_of, head
 from treewide._scale.results import bytes_of
 from treewide._scale.sources import Store
 from treewide._scale.verdicts import KEPT, compare, tally
@@ -77,19 +79,11 @@ class KeysTask(NamedTuple):
     seen: str | None = None
 
 
-class Difference(NamedTuple):
-    """An object that differs or could not be compared, with digests as text."""
-
-    verdict: str
-    key: str
-    detail: str
-    expected: str | None
-    digest: str | None
-
-
-def difference(verdict: str, key: str, detail: str, old: Fact | None, digest: bytes | None = None) -> Difference:
-    """Return how an object differs from the list."""
-    return Difference(verdict, key, detail, old.digest.hex() if old else None, digest.hex() if digest else None)
+def difference(root: str, verdict: str, key: str, detail: str, old: Fact | None, digest: bytes | None = None) -> Row:
+    """Return what to report of an object that differs or could not be compared."""
+    evidence = "attested" if verdict == "removed" else "read" if digest is not None else None
+    digests = {"expected": old.digest.hex() if old else None, "digest": digest.hex() if digest else None}
+    return {"uri": root + key, "evidence": evidence, "verdict": verdict, "detail": detail, **digests}
 
 
 class Handed(NamedTuple):
@@ -115,13 +109,13 @@ def hash_shard(job: BucketJob, task: KeysTask, source: Store, seconds: float | N
     try:
         if task.seen is not None and work.seen_now() == task.seen:
             seen = {"until": task.until, "seen": task.seen, "is_seen": True}
-            return {**work.result, **seen, "requests": work.requests}
+            return {**work.result, **seen}
         return work.run()
     except Exception as error:
         work.reader.abandon()
         is_refused = isinstance(error, (ListError, FileNotFoundError, ModuleNotFoundError, *REFUSALS))
         status = "refused" if is_refused else "failed"
-        return {"status": status, "detail": cause_of(error), "requests": work.requests}
+        return {"status": status, "detail": cause_of(error)}
 
 
 def judge(job: BucketJob, found: Found, old: Fact | None, read: Read) -> tuple[str, str, Fact | None]:
@@ -173,13 +167,13 @@ class _Old:
                 yield from (fact for fact in found if fact.key > key)
 
 
-def removed(job: BucketJob, source: Store, after: str, last: str) -> Iterator[Difference]:
+def removed(job: BucketJob, source: Store, after: str, last: str) -> Iterator[Row]:
     """Return what the old lists have after a key, up to the last of a stretch: all of it is gone."""
     assert job.old is not None
     for fact in _old_of(job.old, source).after(after):
         if fact.key > last:
             return
-        yield difference("removed", fact.key, "", fact)
+        yield difference(job.root, "removed", fact.key, "", fact)
 
 
 @lru_cache(4)
@@ -200,14 +194,12 @@ class _Work:
         self._next: Fact | None = None
         self.facts: list[Fact | None] = []
         self.seen = blake3()
+        #: The last key, and how many objects are in its group.
+        self.last, self.in_group = task.after, 0
         self.result: dict[str, Any] = {
             "status": "ok", "after": task.after, "until": task.after, "lists": [], "counts": {}, "differences": [],
             "large": [], "read": {}, "bytes_read": 0, "unread": {}, "unknown": 0, "doubt": None, "gone": [],
         }  # fmt: skip
-
-    @property
-    def requests(self) -> int:
-        return self.retries.requests + self.reader.requests
 
     def _listed(self) -> Iterator[Found]:
         job = self.job
@@ -228,48 +220,45 @@ class _Work:
         self._walk()
         self.reader.end()
         # Some were read after others were missed.
-        self.result["differences"].sort(key=lambda it: it.key)
-        return self.result | {"seen": self.seen.hexdigest(), "requests": self.requests}
+        self.result["differences"].sort(key=itemgetter("uri"))
+        return self.result | {"seen": self.seen.hexdigest()}
 
     def _walk(self) -> None:
         """Do the groups that begin in the range."""
         task = self.task
-        last, in_group = task.after, 0
-        has_begun = task.exact and self._begin(last)
+        has_begun = task.exact and self._begin()
         for found in self._listed():
             key = found.key
             is_first = _begins_group(key, self.job.limit)
             is_past = task.until is not None and key > task.until
             if is_past and (is_first or not has_begun):
-                return self._end(max(last, task.until or ""), last, in_group) if has_begun else None
+                return self._end(max(self.last, task.until or "")) if has_begun else None
             if not has_begun:
                 if not is_first:
-                    last = key
+                    self.last = key
                     continue
-                has_begun = self._begin(last)
-            elif in_group and (is_first or in_group >= _MOST_GROUPS * self.job.limit):
-                self._write(last)
-                in_group = 0
+                has_begun = self._begin()
+            elif self.in_group and (is_first or self.in_group >= _MOST_GROUPS * self.job.limit):
+                self._write()
                 if self._is_over():
-                    return self._end(last, last, 0)
+                    return self._end(self.last)
             self._remove(partial(gt, key))
             _add(self.seen, found)
             self._see(found)
-            last, in_group = key, in_group + 1
-        return self._end(task.stop, last, in_group) if has_begun else None
+        return self._end(task.stop) if has_begun else None
 
-    def _begin(self, after: str) -> bool:
-        self.result["after"] = after
+    def _begin(self) -> bool:
+        self.result["after"] = self.last
         if self.old is not None:
-            self._known = self.old.after(after)
+            self._known = self.old.after(self.last)
             self._next = next(self._known, None)
         return True
 
-    def _end(self, until: str | None, last: str, in_group: int) -> None:
+    def _end(self, until: str | None) -> None:
         """End with everything up to and including `until`."""
         self._remove(lambda key: until is None or key <= until)
-        if in_group:
-            self._write(last)
+        if self.in_group:
+            self._write()
         self.result["until"] = until
 
     def _is_over(self) -> bool:
@@ -281,11 +270,18 @@ class _Work:
         stretch: list[str] = []
         said, before = 0, ""
         while self._next is not None and is_gone(self._next.key):
+            if self.job.inventory is not None and (found := self._there_now(self._next.key)) is not None:
+                # It is newer than the inventory.
+                self._see(found)
+                stretch, before = [], found.key
+                continue
             gone = self._pop()
-            if self.job.compares and said < _DIFFERENCES:
+            if not self.job.compares:
+                self._count("removed")
+            elif said < _DIFFERENCES:
                 said, before = said + 1, gone.key
                 self._say("removed", gone.key, "", gone)
-            elif self.job.compares:
+            else:
                 # A prefix that was removed has any number of keys: the driver reads them, as it needs no list of them.
                 self._count("removed")
                 if not stretch:
@@ -298,7 +294,18 @@ class _Work:
         self.result["unknown"] += not known.is_known
         return known
 
+    def _there_now(self, key: str) -> Found | None:
+        """Return an object as the store has it, whatever the inventory says."""
+        with contextlib.suppress(FileNotFoundError):
+            it = head(self.source, self.job.root + key, self.retries)
+            return Found(key, it.size, it.etag, it.version, None)
+        return None
+
     def _see(self, found: Found) -> None:
+        self.last, self.in_group = found.key, self.in_group + 1
+        if self.job.inventory is not None and found.size > self.job.large:
+            # It is read as it was listed, by many.
+            found = self._there_now(found.key) or found
         old, kept = None, None
         if self._next is not None and self._next.key == found.key:
             old = self._pop()
@@ -342,20 +349,21 @@ class _Work:
 
     def _say(self, verdict: str, key: str, detail: str, old: Fact | None, digest: bytes | None = None) -> None:
         self._count(verdict)
-        self.result["differences"].append(difference(verdict, key, detail, old, digest))
+        self.result["differences"].append(difference(self.job.root, verdict, key, detail, old, digest))
 
     def _count(self, verdict: str) -> None:
         tally(self.result["counts"], {verdict: 1})
 
-    def _write(self, last: str) -> None:
-        """Write the list of a group, whose last key this is."""
+    def _write(self) -> None:
+        """Write the list of a group, which ends here."""
         self.reader.flush()
         facts, self.facts = [it for it in self.facts if it is not None], []
         part: ListFile | None = None
         if self.job.output is not None:
             known = self.old.intact if self.old is not None and self.job.output == self.old.place else set()
             part = write_list(Folder(self.job.output, self.source), facts, self.began, known=known)
-        self.result["lists"].append([last, part])
+        self.result["lists"].append([self.last, part])
+        self.in_group = 0
 
 
 def _begins_group(key: str, limit: int) -> bool:

@@ -1,6 +1,5 @@
 """Whole objects, many at a time: read by a pool of threads, and hashed next to each other in vector registers."""
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,8 +31,6 @@ class WholeObjects(Generic[_T]):
         self._pool = ThreadPoolExecutor(_THREADS)
         self._waiting: deque[tuple[_T, int, Future[tuple[Read, memoryview | None]]]] = deque()
         self._waiting_bytes = 0
-        self._lock = threading.Lock()
-        self.requests = 0
 
     def add(self, token: _T, object: Object) -> None:
         """Read an object. This waits if there are too many."""
@@ -98,9 +95,6 @@ class WholeObjects(Generic[_T]):
             return Read(object, None, "changing", "it was removed after it was listed"), None
         except Exception as error:
             return Read(object, None, "unreadable", cause_of(error)), None
-        finally:
-            with self._lock:
-                self.requests += retries.requests
 
     def _whole(self, object: Object, retries: Retries) -> tuple[Read, memoryview | None]:
         if 0 < object.size <= self._small:
