@@ -64,7 +64,7 @@ def driver(objects: int) -> None:
             groups = range(min(LISTS, lists))
             parts = [[f"{after}{it:03}", digest(f"{after}{it}".encode())] for it in groups]
             result = {
-                "status": "ok", "after": after, "until": until, "unknown": 0, "doubt": None, "large": [],
+                "status": "ok", "after": after, "until": until, "unknown": 0, "doubt": None, "large": [], "kept": [],
                 "lists": [[last, [f"part-{it.hex()[:32]}", it, GROUP]] for last, it in parts],
                 "counts": {"same": len(groups) * (GROUP - changed), "changed": len(groups) * changed},
                 "differences": [["changed", f"{after}{it}", "", "0" * 64, "0" * 64] for it in [*groups] * changed],

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from buckets import contents
 from fake import pattern
+from proxy import proxy_of
 from treewide import digest
 from treewide._scale.buckets.inventory import Inventory
 from treewide._scale.buckets.listing import listed
@@ -127,3 +128,8 @@ def test_a_bucket_is_hashed_by_its_inventory(command, store, tmp_path):
     wanted |= {key[2:]: digest(pattern(number)) for number, key in enumerate(KEYS[:40]) if number > 29}
     del wanted[KEYS[35][2:]]
     assert contents("out") == wanted
+    with proxy_of(store.url) as (proxy, endpoint):
+        proxy.refused = f"/listed/{KEYS[36]}"
+        options = ("--inventory", "s3://logs/manifest.json", "--option", f"endpoint={endpoint}")
+        done = command("update", "out", *options)
+    assert done.returncode == 3 and "38 same, 1 unreadable" in done.stdout and contents("out") == wanted

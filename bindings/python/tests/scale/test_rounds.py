@@ -124,8 +124,8 @@ def share_of_bucket(objects, workers, seed, names="even", **options):
             at = end
         result = {
             "status": "ok", "after": key_of(first), "until": key_of(at) if at < objects else None, "lists": lists,
-            "counts": {"hashed": at - first}, "differences": [], "gone": [], "large": [], "read": {}, "bytes_read": 0,
-            "unread": {}, "unknown": 0, "doubt": None,
+            "counts": {"hashed": at - first}, "differences": [], "gone": [], "large": [], "kept": [],
+            "read": {}, "bytes_read": 0, "unread": {}, "unknown": 0, "doubt": None,
         }  # fmt: skip
         return seconds, lambda host: cover.take(result)
 

@@ -114,6 +114,9 @@ def test_an_object_that_is_replaced_is_changed(s3, proxied, ignores):
     assert (found.verdict, found.digest) == ("changing", None)
     proxy.before = lambda number: None
     assert outcome(source, source.head(uri)).digest == digest(DATA[::-1])
+    # By one that has no byte of the range.
+    s3.put("replaced", b"")
+    assert outcome(source, object).verdict == "changing"
 
 
 def test_weak_etags_are_compared_in_replies(s3, proxied):

@@ -1,6 +1,7 @@
 """`python -m treewide scale` for objects that are named one by one."""
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
@@ -19,7 +20,7 @@ from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.ranges import verify_ranges
 from treewide._scale.reading import Retries, head
 from treewide._scale.sources import STORES, Store, near, path_of, scheme_of, url_of
-from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, judge, tally
+from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, Judged, judge
 from treewide._treewide import _expected_bytes, digest
 
 _HEADS = 16
@@ -135,11 +136,9 @@ class ObjectCovering:
         self._write(judged, found)
         if self.unwritten:
             self.causes.append("not all outboards could be written")
-        counts: dict[str, int] = {}
-        evidence: dict[str, int] = {}
+        counts = Counter(it.verdict for it in judged.values())
+        evidence = Counter[str](it.evidence for it in judged.values() if it.evidence is not None)
         for url, it in judged.items():
-            tally(counts, {it.verdict: 1})
-            tally(evidence, {it.evidence: 1} if it.evidence is not None else {})
             row: Row = {"uri": url, "verdict": it.verdict, "evidence": it.evidence, "digest": None}
             if (read := found.get(url)) is not None:
                 row |= {"digest": read.digest.hex() if read.digest else None, **read.object._asdict()}
@@ -159,7 +158,6 @@ class ObjectCovering:
             raise UsageError(f"{outboard} is the outboard of one URL: name one, or a folder of outboards")
         known = (entry.outboard for url in self.urls if (entry := self.entries[url]).outboard is not None)
         pairs = near(outboard or next(known, None) or self.urls[0], self.source)
-        counts: dict[str, int] = {}
         rows = [
             verify_ranges(it, entry.digest, ranges, self.source, pairs, outboard or entry.outboard)
             for it in self.objects
@@ -171,8 +169,8 @@ class ObjectCovering:
             for it in [self._judged(url, None)]
         )
         for row in rows:
-            tally(counts, {row["verdict"]: 1})
             self._told(row)
+        counts = Counter[str](it["verdict"] for it in rows)
         self._look_for_causes(counts)
         size, of_outboard = (sum(it.get(name, 0) for it in rows) for name in ("bytes_read", "bytes_of_outboard"))
         evidence, more = {"in part": len(self.objects)}, {"bytes_of_outboard": of_outboard}

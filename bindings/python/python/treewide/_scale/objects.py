@@ -16,8 +16,8 @@ UNPINNED = (
 )
 #: What an ETag begins with that is only a time in seconds, as some file systems say nothing better.
 TIME = "time "
-#: Seconds in which two contents may have the same time. FAT counts in steps of two.
-_SLACK = 2.0
+#: Seconds in which two contents may have the same time. Stores count in steps of one, and FAT in steps of two.
+SLACK = 2.0
 #: The ETag of a local file: inode, size, time of the content and time of the inode.
 _OF_FILE = re.compile(r"[0-9a-f]+-([0-9a-f]+-[0-9a-f]+)-[0-9a-f]+")
 
@@ -67,7 +67,7 @@ def is_settled(object: Object, began: float) -> bool:
     """
     if object.version is not None or object.etag is None or not object.etag.startswith(TIME):
         return True
-    return (time_of(object.etag) or began) < began - _SLACK
+    return (time_of(object.etag) or began) < began - SLACK
 
 
 def time_of(etag: str | None) -> float | None:

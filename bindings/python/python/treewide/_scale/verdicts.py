@@ -53,10 +53,3 @@ def compare(old: Fact, new: Fact) -> tuple[str, str]:
 def counted(counts: dict[str, int]) -> str:
     """Return counts as text, such as `3 same, 1 changed`."""
     return ", ".join(f"{count:,} {word}" for word, count in counts.items())
-
-
-def tally(counts: dict[str, int], more: dict[str, int]) -> None:
-    """Add counts."""
-    for word, number in more.items():
-        if number:
-            counts[word] = counts.get(word, 0) + number

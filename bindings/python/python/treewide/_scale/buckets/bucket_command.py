@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
+from posixpath import join
 from typing import Any
 
 from treewide._scale.buckets.bucket_list import LIST, Bucket, read_bucket, write_bucket
@@ -12,19 +13,19 @@ from treewide._scale.buckets.inventory import Inventory, listing_of
 from treewide._scale.buckets.keys_cover import KeysCover
 from treewide._scale.buckets.list_files import is_intact, is_list_file, read_list, write_list
 from treewide._scale.buckets.listing import cuts, listed
-from treewide._scale.buckets.shards import BucketJob, Handed, difference, judge, removed
-from treewide._scale.buckets.sinks import Folder, join
+from treewide._scale.buckets.shards import BucketJob, difference, judge, removed
+from treewide._scale.buckets.sinks import Folder
 from treewide._scale.bytes_cover import BytesCover
 from treewide._scale.console import UsageError
-from treewide._scale.found import Fact
+from treewide._scale.found import Fact, Found
 from treewide._scale.job import Job, here, source_for
 from treewide._scale.lists import REPLACED, ListError
-from treewide._scale.objects import UNPINNED, Object, Read, evidence_of
+from treewide._scale.objects import Object, Read, evidence_of
 from treewide._scale.outcome import Outcome, Row
 from treewide._scale.progress import bytes_text, objects_text
 from treewide._scale.reading import Retries
 from treewide._scale.sources import path_of, scheme_of, url_of
-from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE, tally
+from treewide._scale.verdicts import DIFFERENT, KEPT, UNSURE
 from treewide._treewide import digest
 
 #: A file that says what the others are. It is written first.
@@ -129,10 +130,8 @@ class BucketCovering:
         self.keys = KeysCover(self.shard, self._cuts, places=places, told=told, removed=gone)
         #: The large objects, when it is their turn.
         self.bytes: BytesCover | None = None
-        self._wanted: dict[Object, Handed] = {}
+        self._wanted: dict[Object, tuple[Found, Fact | None]] = {}
         self._earlier: list[Callable[[], Row | None]] = []
-        #: Facts of the large objects, when all is known.
-        self.large: list[Fact] = []
 
     # ---- Before anything is read -----------------------------------------------------------------
 
@@ -202,38 +201,30 @@ class BucketCovering:
         return cuts(self._listing, self.shard.root, after, until, count, Retries(), least=least)
 
     def _begin_large(self) -> None:
-        for it in self.keys.large:
-            if it.kept and it.old is not None:
-                self.large.append(it.old)
-            else:
-                self._wanted[it.found.object(self.shard.root)] = it
+        self._wanted = {it[0].object(self.shard.root): it for it in self.keys.handed}
         # Nothing is written without all keys, so there is nothing to wait for; the next run has the rest.
-        objects = {} if self.keys.failures else dict(self._wanted)
-        for object in [it for it in objects if not it.is_pinned and not self.job.unpinned]:
-            del objects[object]
-            self._settle(Read(object, None, "unreadable", UNPINNED))
+        objects = {} if self.keys.failures else self._wanted
         self.bytes = BytesCover(objects, doubts=lambda read: self._judged(read)[0] in KEPT)
         for read in self._earlier:
             if (result := read()) is not None:
                 self.bytes.take(result, is_earlier=True)
 
     def _judged(self, read: Read) -> tuple[str, str, Fact | None]:
-        handed = self._wanted[read.object]
-        return judge(self.shard, handed.found, handed.old, read)
+        return judge(self.shard, *self._wanted[read.object], read)
 
-    def _settle(self, read: Read, *, is_read: bool = True) -> None:
-        handed = self._wanted[read.object]
+    def _settle(self, read: Read, *, is_read: bool) -> None:
+        found, old = self._wanted[read.object]
         verdict, detail, fact = self._judged(read)
         if read.digest is not None:
             by = "read" if is_read else evidence_of(read.object.etag, read.object.version)
-            tally(self.keys.evidence, {by: 1})
+            self.keys.evidence[by] += 1
         if fact is not None:
-            self.large.append(fact)
+            self.keys.large.append(fact)
         if verdict in KEPT and not self.shard.compares:
-            self.keys.doubt, verdict = self.keys.doubt or handed.found.key, "hashed"
-        tally(self.keys.counts, {verdict: 1})
+            self.keys.doubt, verdict = self.keys.doubt or found.key, "hashed"
+        self.keys.counts[verdict] += 1
         if verdict not in ("same", "hashed"):
-            self._told(difference(self.shard.root, verdict, handed.found.key, detail, handed.old, read.digest))
+            self._told(difference(self.shard.root, verdict, found.key, detail, old, read.digest))
 
     # ---- The end ---------------------------------------------------------------------------------
 
@@ -278,7 +269,7 @@ class BucketCovering:
         if why is not None:
             self.causes.append(f"the list was not written: {why}")
             return {}
-        facts = sorted(self.large, key=lambda it: it.key)
+        facts = sorted(keys.large, key=lambda it: it.key)
         # The old one need not be written again, if all of it is still there.
         old = self.known.large if self.known is not None else None
         known = {old.name} if old is not None and is_intact(read_list(folder, old)) else set[str]()

@@ -5,6 +5,7 @@ It never has a list of keys. For 10 to the 9 objects it has some 122,000 lists, 
 
 import random
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -12,10 +13,10 @@ from typing import Any
 
 from treewide._scale.buckets.bucket_list import Range
 from treewide._scale.buckets.list_files import ListFile
-from treewide._scale.buckets.shards import BucketJob, Handed, KeysTask
+from treewide._scale.buckets.shards import BucketJob, KeysTask
+from treewide._scale.found import Fact, Found, fact_of
 from treewide._scale.outcome import Row
 from treewide._scale.results import bytes_of
-from treewide._scale.verdicts import tally
 
 #: Ranges for each worker in a round. With 16, rounds are up to 0.05 further from linear. With more than 32, the search
 #: for places takes longer than it saves (`results/zen3-2vcpu/scale.md#share-of-linear`).
@@ -58,10 +59,12 @@ class KeysCover:
         self._chance = random.Random(0)
         #: What could not be done, and why.
         self.failures: list[str] = []
-        self.large: list[Handed] = []
-        self.counts: dict[str, int] = {}
+        #: Large objects to be shared out, with their old facts; and facts of large objects that need not be read.
+        self.handed: list[tuple[Found, Fact | None]] = []
+        self.large: list[Fact] = []
+        self.counts = Counter[str]()
         #: Objects by the evidence that they are as recorded.
-        self.evidence: dict[str, int] = {}
+        self.evidence = Counter[str]()
         #: Objects that the old list says nothing of but their digests; the first whose digest may be that of rot.
         self.unknown = 0
         self.doubt: str | None = None
@@ -115,8 +118,7 @@ class KeysCover:
         if found is not None:
             self.resumed += sum(found["counts"].values())
             # This run did not read them: what the listing says is as it was then.
-            tally(found["unread"], found["read"])
-            result = found | {"read": {}, "bytes_read": 0}
+            result = found | {"unread": Counter(found["unread"]) + Counter(found["read"]), "read": {}, "bytes_read": 0}
         self._is_new = True
         self.earlier.pop((after, until), None)
         # What has no objects needs no line.
@@ -127,9 +129,11 @@ class KeysCover:
         self.bytes_read += result["bytes_read"]
         self.unknown += result["unknown"]
         self.doubt = self.doubt or result["doubt"]
-        self.large += map(Handed.of, result["large"])
-        tally(self.evidence, {"read": sum(result["read"].values()), **result["unread"]})
-        tally(self.counts, result["counts"])
+        self.handed += ((Found(*found), fact_of(old) if old else None) for found, old in result["large"])
+        self.large += map(fact_of, result["kept"])
+        # Entries of zero are left out.
+        self.evidence += Counter({"read": sum(result["read"].values()), **result["unread"]})
+        self.counts.update(result["counts"])
         for it in result["differences"]:
             self._told(it)
         for after, last in result["gone"]:

@@ -17,11 +17,10 @@ from typing import NamedTuple
 from treewide._scale.buckets.sinks import Folder
 from treewide._scale.found import Fact, fact_of, text_of, unknown
 from treewide._scale.lists import ListError, line_of
+from treewide._scale.objects import SLACK
 from treewide._treewide import _list_entries, digest
 
 _FACTS = {"treewide": "facts of a part", "version": 1}
-#: Seconds: clocks of stores have steps of one second, and what is written twice in one has one time.
-_SLACK = 2.0
 
 
 class ListFile(NamedTuple):
@@ -104,6 +103,6 @@ def _facts_of(folder: Folder, part: ListFile) -> dict[str, Fact]:
     for line in lines:
         fact = fact_of(line)
         modified = fact.found.modified
-        is_settled = modified is not None and newest is not None and modified + _SLACK < newest
+        is_settled = modified is not None and newest is not None and modified + SLACK < newest
         facts[fact.key] = fact._replace(is_settled=is_settled)
     return facts

@@ -9,6 +9,7 @@ import contextlib
 import json
 import time
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -23,14 +24,13 @@ from treewide._scale.buckets.list_files import ListFile, is_intact, read_list, w
 from treewide._scale.buckets.listing import listed
 from treewide._scale.buckets.sinks import Folder
 from treewide._scale.buckets.whole_objects import WholeObjects
-from treewide._scale.found import Fact, Found, is_unchanged
+from treewide._scale.found import Fact, Found, is_unchanged, text_of
 from treewide._scale.lists import ListError
 from treewide._scale.objects import UNPINNED, Read, evidence_of
 from treewide._scale.outcome import Row
 from treewide._scale.reading import REFUSALS, Retries, cause_of, head
-from treewide._scale.results import bytes_of
 from treewide._scale.sources import Store
-from treewide._scale.verdicts import KEPT, compare, tally
+from treewide._scale.verdicts import KEPT, compare
 from treewide._treewide import blake3, digest
 
 #: Differences after which a result ends. A guess: they have some 200 bytes each.
@@ -84,20 +84,6 @@ def difference(root: str, verdict: str, key: str, detail: str, old: Fact | None,
     evidence = "attested" if verdict == "removed" else "read" if digest is not None else None
     digests = {"expected": old.digest.hex() if old else None, "digest": digest.hex() if digest else None}
     return {"uri": root + key, "evidence": evidence, "verdict": verdict, "detail": detail, **digests}
-
-
-class Handed(NamedTuple):
-    """A large object, which is shared out; or taken as it was, if it is `kept`."""
-
-    found: Found
-    old: Fact | None
-    kept: bool = False
-
-    @classmethod
-    def of(cls, fields: Any) -> "Handed":
-        """Return one that was sealed."""
-        found, old, kept = fields
-        return cls(Found(*found), Fact(Found(*old[0]), bytes_of(old[1]), old[2]) if old else None, kept)
 
 
 def hash_shard(job: BucketJob, task: KeysTask, source: Store, seconds: float | None = None) -> dict[str, Any]:
@@ -162,8 +148,7 @@ class _Old:
                     found = read_list(self._folder, it.part, it.after, it.until)
                 except FileNotFoundError:
                     raise ListError(f"{it.part.name}.b3 is missing, which the list of lists names") from None
-                if is_intact(found):
-                    self.intact.add(it.part.name)
+                (self.intact.add if is_intact(found) else self.intact.discard)(it.part.name)
                 yield from (fact for fact in found if fact.key > key)
 
 
@@ -197,8 +182,9 @@ class _Work:
         #: The last key, and how many objects are in its group.
         self.last, self.in_group = task.after, 0
         self.result: dict[str, Any] = {
-            "status": "ok", "after": task.after, "until": task.after, "lists": [], "counts": {}, "differences": [],
-            "large": [], "read": {}, "bytes_read": 0, "unread": {}, "unknown": 0, "doubt": None, "gone": [],
+            "status": "ok", "after": task.after, "until": task.after, "lists": [], "counts": Counter(),
+            "differences": [], "gone": [], "large": [], "kept": [], "read": Counter(), "bytes_read": 0,
+            "unread": Counter(), "unknown": 0, "doubt": None,
         }  # fmt: skip
 
     def _listed(self) -> Iterator[Found]:
@@ -270,20 +256,18 @@ class _Work:
         stretch: list[str] = []
         said, before = 0, ""
         while self._next is not None and is_gone(self._next.key):
-            if self.job.inventory is not None and (found := self._there_now(self._next.key)) is not None:
-                # It is newer than the inventory.
-                self._see(found)
-                stretch, before = [], found.key
+            if self.job.inventory is not None and self._is_newer(self._next):
+                stretch, before = [], self.last
                 continue
             gone = self._pop()
             if not self.job.compares:
-                self._count("removed")
+                self.result["counts"]["removed"] += 1
             elif said < _DIFFERENCES:
                 said, before = said + 1, gone.key
                 self._say("removed", gone.key, "", gone)
             else:
                 # A prefix that was removed has any number of keys: the driver reads them, as it needs no list of them.
-                self._count("removed")
+                self.result["counts"]["removed"] += 1
                 if not stretch:
                     self.result["gone"].append(stretch)
                 stretch[:] = [before, gone.key]
@@ -294,18 +278,31 @@ class _Work:
         self.result["unknown"] += not known.is_known
         return known
 
-    def _there_now(self, key: str) -> Found | None:
-        """Return an object as the store has it, whatever the inventory says."""
-        with contextlib.suppress(FileNotFoundError):
-            it = head(self.source, self.job.root + key, self.retries)
-            return Found(key, it.size, it.etag, it.version, None)
-        return None
+    def _looked(self, key: str) -> Found:
+        """Return an object as the store has it, whatever the inventory says. Raises `OSError`."""
+        it = head(self.source, self.job.root + key, self.retries)
+        return Found(key, it.size, it.etag, it.version, None)
+
+    def _is_newer(self, old: Fact) -> bool:
+        """Whether an object that the inventory lacks may still be there. Then it is seen."""
+        try:
+            found = self._looked(old.key)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            self.last, self.in_group = old.key, self.in_group + 1
+            self._say("unreadable", old.key, str(error), self._pop())
+            self._record(old)
+        else:
+            self._see(found)
+        return True
 
     def _see(self, found: Found) -> None:
         self.last, self.in_group = found.key, self.in_group + 1
         if self.job.inventory is not None and found.size > self.job.large:
-            # It is read as it was listed, by many.
-            found = self._there_now(found.key) or found
+            # Many read it as it is here, and do not look at it again.
+            with contextlib.suppress(OSError):
+                found = self._looked(found.key)
         old, kept = None, None
         if self._next is not None and self._next.key == found.key:
             old = self._pop()
@@ -313,24 +310,32 @@ class _Work:
             # What the listing says now, and what only the last one said.
             both = zip(old.found, found, strict=True)
             kept = old._replace(found=Found._make(was if now is None else now for was, now in both))
-            self._count("same")
-            tally(self.result["unread"], {evidence_of(found.etag, found.version): 1})
-        if found.size > self.job.large:
-            self.result["large"].append(Handed(found, kept or old, kept is not None))
-        elif kept is not None:
-            self.facts.append(kept)
+            self.result["counts"]["same"] += 1
+            self.result["unread"][evidence_of(found.etag, found.version)] += 1
+        if kept is not None:
+            self._record(kept)
         elif found.etag is None and found.version is None and not self.job.unpinned:
             self._say("unreadable", found.key, UNPINNED, old)
-            self.facts.append(old)
+            if old is not None:
+                self._record(old)
+        elif found.size > self.job.large:
+            self.result["large"].append([found, text_of(old) if old is not None else None])
         else:
             index = len(self.facts)
             self.facts.append(None)
             self.reader.add((index, found, old), found.object(self.job.root))
 
+    def _record(self, fact: Fact) -> None:
+        """Take over what is known of an object that is not read."""
+        if fact.found.size > self.job.large:
+            self.result["kept"].append(text_of(fact))
+        else:
+            self.facts.append(fact)
+
     def _judge(self, token: tuple[int, Found, Fact | None], read: Read) -> None:
         index, found, old = token
         if read.digest is not None:
-            tally(self.result["read"], {evidence_of(read.object.etag, read.object.version): 1})
+            self.result["read"][evidence_of(read.object.etag, read.object.version)] += 1
             self.result["bytes_read"] += read.object.size
         verdict, detail, fact = judge(self.job, found, old, read)
         if verdict in KEPT:
@@ -343,16 +348,13 @@ class _Work:
             self.result["doubt"] = self.result["doubt"] or found.key
             verdict = "hashed"
         if verdict in ("same", "hashed"):
-            self._count(verdict)
+            self.result["counts"][verdict] += 1
         else:
             self._say(verdict, found.key, detail, old, read.digest)
 
     def _say(self, verdict: str, key: str, detail: str, old: Fact | None, digest: bytes | None = None) -> None:
-        self._count(verdict)
+        self.result["counts"][verdict] += 1
         self.result["differences"].append(difference(self.job.root, verdict, key, detail, old, digest))
-
-    def _count(self, verdict: str) -> None:
-        tally(self.result["counts"], {verdict: 1})
 
     def _write(self) -> None:
         """Write the list of a group, which ends here."""

@@ -5,15 +5,11 @@ A file appears when it is complete: stores do it so, and a local one is renamed 
 
 from collections.abc import Iterator
 from itertools import chain, takewhile
+from posixpath import join
 
 from treewide._scale.buckets.listing import listed
 from treewide._scale.reading import Retries, Source, head, read
 from treewide._scale.sources import near, write
-
-
-def join(folder: str, name: str) -> str:
-    """Return the URL or path of a file in a folder."""
-    return folder + ("" if not folder or folder.endswith("/") else "/") + name
 
 
 class Folder:

@@ -132,8 +132,8 @@ class Boto:
             code = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
             found = error.response.get("Error", {})
             text = f"{uri}: {found.get('Code')}: {found.get('Message')}"
-            if code == 412:
-                raise Changed("the store has another version") from error
+            if code in (412, 416):
+                raise Changed("the store has another version, or fewer bytes") from error
             if code == 404:
                 raise FileNotFoundError(f"{uri}: there is no such object or bucket") from error
             if code in (400, 401, 403):

@@ -131,6 +131,10 @@ def _asked(uri: str) -> Iterator[Any]:
         raise Changed("the store has another version") from error
     except (errors.PermissionDeniedError, errors.UnauthenticatedError, errors.InvalidPathError) as error:
         raise Refused(f"{uri}: {cause_of(error)}") from error
+    except errors.GenericError as error:
+        if cause_of(error).startswith("InvalidRange"):
+            raise Changed("it has fewer bytes") from error
+        raise
 
 
 def _found(entry: Any, prefix: str) -> Found:
