@@ -247,6 +247,18 @@ def test_an_interrupt_before_the_first_task_has_no_traceback(command, monkeypatc
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "treewide: interrupted\n")
 
 
+def test_a_fault_of_the_program_is_no_difference(monkeypatch, capsys):
+    monkeypatch.setattr("treewide._scale.program.job_of", lambda options: {}["no job"])
+    assert main(["sum", "data/1"]) == 3 and "KeyError: 'no job'" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no such shell")
+def test_a_stream_may_be_closed(command):
+    for closed, code in ((">&-", 3), ("2>&-", 0)):
+        shell = ["sh", "-c", f'exec "$@" {closed}', "-", sys.executable, "-m", "treewide", "scale", "sum", "data/1"]
+        assert subprocess.run(shell).returncode == code, closed
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [

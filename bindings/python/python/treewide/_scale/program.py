@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -42,6 +43,11 @@ codes: 0 as recorded, 1 something differs, 2 invalid usage, 3 undetermined: some
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command. Returns the exit code."""
+    # Python has no stream where the caller closed it.
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - open to the end
+    if sys.stdout is None:
+        say("standard output is closed: direct it to a file or to /dev/null")
+        return _UNKNOWN
     options = parsed(arguments)
     try:
         return int(_COMMANDS[options.command](options))
@@ -59,6 +65,10 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         # A thread may be in the middle of a request.
         os._exit(130)
+    except Exception:
+        # A fault of the program. Python would exit with 1, as if something differed.
+        traceback.print_exc()
+        return _UNKNOWN
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
