@@ -270,6 +270,20 @@ def test_a_bucket_that_changes_while_it_is_listed(kept, tmp_path):
         assert stays <= contents(kept).keys(), seed
 
 
+def test_a_store_that_cannot_name_places_is_hashed_all_the_same(kept, tmp_path):
+    source = kept.source = Bucket({f"{it:03}": b"x" for it in range(100)})
+    pages = source.pages
+
+    def after_keys(root, after, most=None):
+        if after and ROOT + after not in source.objects:
+            raise Refused(after)
+        yield from pages(root, after, most)
+
+    source.pages = after_keys
+    hashed(SUM, tmp_path / "work", unreliable(random.Random(0)), 9)
+    assert contents(kept) == expected(source)
+
+
 def test_a_range_that_cannot_be_done_is_said_and_nothing_is_written(kept, tmp_path, monkeypatch):
     monkeypatch.setattr("treewide._scale.buckets.keys_cover._ROUNDS", 3)
     source = kept.source = Bucket({f"{it:03}": b"x" for it in range(100)})

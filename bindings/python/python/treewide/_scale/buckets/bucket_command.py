@@ -196,9 +196,12 @@ class BucketCovering:
     def _cuts(self, after: str, until: str | None, count: int) -> list[str]:
         if isinstance(self._listing, Inventory):
             return self._listing.places(self.shard.root, after, until, count)
-        # Less than a list is not worth several workers.
-        least = self.shard.limit
-        return cuts(self._listing, self.shard.root, after, until, count, Retries(), least=least)
+        # If the store cannot say where, the range is one task, which says why if that fails too.
+        with contextlib.suppress(OSError):
+            # Less than a list is not worth several workers.
+            least = self.shard.limit
+            return cuts(self._listing, self.shard.root, after, until, count, Retries(), least=least)
+        return []
 
     def _begin_large(self) -> None:
         self._wanted = {it[0].object(self.shard.root): it for it in self.keys.handed}
