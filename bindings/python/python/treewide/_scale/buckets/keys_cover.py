@@ -18,9 +18,9 @@ from treewide._scale.found import Fact, Found, fact_of
 from treewide._scale.outcome import Row
 from treewide._scale.results import bytes_of
 
-#: Ranges for each worker in a round. With 16, rounds are up to 0.05 further from linear. With more than 32, the search
-#: for places takes longer than it saves (`results/zen3-2vcpu/scale.md#share-of-linear`).
-_SHARES = 32
+#: Ranges for each worker in a round, and places in a gap for which a search is worth its 20 requests: the gaps of a run
+#: that is under way are many, and shared out as they are (`results/zen1-2vcpu/scale.md#share-of-linear`).
+_SHARES, _WORTH = 64, 8
 #: Where places are known, they cost no request: times this number.
 _KNOWN = 2
 #: Places that are looked for in one range, at most; and ranges in which they are at the same time. A guess: most of the
@@ -100,7 +100,7 @@ class KeysCover:
     def _shares(self, after: str, until: str | None, count: int) -> list[str]:
         end = None if until is None else bisect_left(self._places, until)
         known = self._places[bisect_right(self._places, after) : end]
-        if len(known) < count:
+        if len(known) < count and count >= _WORTH:
             # A bucket that has grown has most of its keys between few old ones.
             return self._cuts(after, until, min(count, _CUTS))
         step = max(1, len(known) // (_KNOWN * count + 1))
