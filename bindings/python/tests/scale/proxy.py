@@ -27,7 +27,7 @@ class Proxy:
         self.etag: Callable[[int], str | None] = lambda number: None
         #: The path of an object that is refused.
         self.refused: str | None = None
-        self.gets = 0
+        self.gets, self.has_stalled = 0, False
         self.lock = threading.Lock()
 
 
@@ -46,8 +46,12 @@ class _Handler(BaseHTTPRequestHandler):
         with proxy.lock:
             proxy.gets += 1
             number = proxy.gets
+            fault = proxy.choice(number) or proxy.by_path(self.path)
+            if fault == "stall":
+                # Once, as it takes as long as the client waits, which is long enough for a slow machine.
+                proxy.has_stalled, fault = True, None if proxy.has_stalled else fault
         proxy.before(number)
-        self.forward("GET", proxy.choice(number) or proxy.by_path(self.path), number)
+        self.forward("GET", fault, number)
 
     def forward(self, method, fault, number):
         if self.path == self.proxy.refused:

@@ -242,7 +242,7 @@ def test_spoiled_replies_never_change_a_digest(store, tmp_path, monkeypatch):
     with proxy_of(store.url) as (proxy, endpoint):
         # Each fault some times, also in replies to LIST.
         proxy.choice = lambda number: FAULTS[number // 5 % len(FAULTS)] if number % 5 == 1 else None
-        client = {**store.options["client_options"], "read_timeout": "1s"}
+        client = {**store.options["client_options"], "read_timeout": "10s"}
         option = {**store.options, "endpoint": endpoint, "client_options": client}
         job = Job("sum", urls=(root,), recursive=True, output=str(tmp_path / "out"), option=option)
         told = []

@@ -38,7 +38,7 @@ class Small(Obstore):
 @pytest.fixture
 def proxied(s3):
     with proxy_of(s3.url) as (proxy, url):
-        client = {**s3.options["client_options"], "read_timeout": "1s"}
+        client = {**s3.options["client_options"], "read_timeout": "10s"}
         yield proxy, Small(**{**s3.options, "endpoint": url, "client_options": client})
 
 
@@ -85,7 +85,7 @@ def test_spoiled_replies_never_change_the_digest(s3, proxied, fault):
     proxy.choice = lambda number: fault if number % 4 == 1 else None
     found = outcome(source, object)
     assert (found.verdict, found.digest) == ("", digest(DATA)), found
-    assert proxy.gets > 19 or fault == "duplicate"
+    assert proxy.gets > 19 or fault in ("duplicate", "stall")
 
 
 @pytest.mark.parametrize("fault", ["truncate", "503", "shift", "whole"])
