@@ -15,7 +15,7 @@ from treewide._scale.buckets import bucket_command, keys_cover, shards
 from treewide._scale.buckets.bucket_list import read_bucket
 from treewide._scale.buckets.list_files import read_list
 from treewide._scale.buckets.sinks import Folder
-from treewide._scale.cover import hash_all
+from treewide._scale.cover import Cover, hash_all
 from treewide._scale.found import Found
 from treewide._scale.objects import Object
 from treewide._scale.sources.files import Files
@@ -148,7 +148,7 @@ def hashed(job, work, map, workers=3):
     while True:
         rows = []
         try:
-            again = replace(job, run=f"{next(_RUNS):016x}")
+            again = Cover(replace(job, run=f"{next(_RUNS):016x}"), rows.append)
             outcome = hash_all(again, map, workers=workers, work=work, told=rows.append)
         except Killed:
             deaths += 1

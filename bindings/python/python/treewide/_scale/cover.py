@@ -9,7 +9,9 @@ outcome = cover.end()
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from os import PathLike
+from secrets import token_hex
 
 from treewide._scale.buckets.bucket_command import BucketCovering, bucket_of
 from treewide._scale.engines import Map, threads
@@ -123,7 +125,8 @@ def hash_all(
     if map is None:
         with threads(workers) as (map, workers):
             return hash_all(job, map, workers=workers, work=work, told=told, shown=shown)
-    cover = job if isinstance(job, Cover) else Cover(job, told)
+    # A run of its own, also of a job that was run before.
+    cover = job if isinstance(job, Cover) else Cover(replace(job, run=token_hex(8)), told)
     folder = Work(work, cover.key) if isinstance(work, (str, PathLike)) else work
     if folder is not None:
         folder.forget_old(cover.job.run, told)
