@@ -5,6 +5,7 @@ A key range `(after, until]` is for a bucket what a range of bytes is for an obj
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from treewide._scale.buckets.keys import between, middle, shared, successor
 from treewide._scale.found import Found, Lists
@@ -58,6 +59,14 @@ def listed(
         yield kept
 
 
+def first_key(listing: Lists, root: str, until: str | None, retries: Retries, after: str) -> str | None:
+    """Return the first key of a range; none if there is none."""
+    for page in listed(listing, root, after, until, retries, most=1):
+        if page:
+            return page[0].key
+    return None
+
+
 def cuts(
     listing: Lists, root: str, after: str, until: str | None, count: int, retries: Retries, *, least: int
 ) -> list[str]:
@@ -67,12 +76,7 @@ def cuts(
     places that are evenly apart.
     """
 
-    def first_after(place: str) -> str | None:
-        for page in listed(listing, root, place, until, retries, most=1):
-            if page:
-                return page[0].key
-        return None
-
+    first_after = partial(first_key, listing, root, until, retries)
     first: list[str] = []
     for page in listed(listing, root, after, until, retries):
         first += (it.key for it in page)

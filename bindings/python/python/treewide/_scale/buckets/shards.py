@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from treewide._scale.buckets.bucket_list import Bucket, read_index
 from treewide._scale.buckets.inventory import listing_of
 from treewide._scale.buckets.list_files import ListFile, is_intact, read_list, write_list
-from treewide._scale.buckets.listing import listed
+from treewide._scale.buckets.listing import first_key, listed
 from treewide._scale.buckets.sinks import Folder
 from treewide._scale.buckets.whole_objects import WholeObjects
 from treewide._scale.found import Fact, Found, is_unchanged, text_of
@@ -181,6 +181,8 @@ class _Work:
         self.seen = blake3()
         #: The last key, and how many objects are in its group.
         self.last, self.in_group = task.after, 0
+        #: The first key that the store has after those which it lacks; nothing if there is none.
+        self._ahead: str | None = ""
         self.result: dict[str, Any] = {
             "status": "ok", "after": task.after, "until": task.after, "lists": [], "counts": Counter(),
             "differences": [], "gone": [], "large": [], "kept": [], "read": Counter(), "bytes_read": 0,
@@ -256,7 +258,7 @@ class _Work:
         stretch: list[str] = []
         said, before = 0, ""
         while self._next is not None and is_gone(self._next.key):
-            if self.job.inventory is not None and self._is_newer(self._next):
+            if not self._is_lacking(self._next.key) and self._is_newer(self._next):
                 stretch, before = [], self.last
                 continue
             gone = self._pop()
@@ -282,6 +284,18 @@ class _Work:
         """Return an object as the store has it, whatever the inventory says. Raises `OSError`."""
         it = head(self.source, self.job.root + key, self.retries)
         return Found(key, it.size, it.etag, it.version, None)
+
+    def _is_lacking(self, key: str) -> bool:
+        """Whether the store has no such object, as far as it lists: one request for a stretch of keys, however long."""
+        if self.job.inventory is None:
+            return True
+        # Who may not list looks at each.
+        with contextlib.suppress(*REFUSALS):
+            if self._ahead is not None and self._ahead < key:
+                after = max(self.last, self._ahead)
+                self._ahead = first_key(self.source, self.job.root, None, self.retries, after)
+            return self._ahead is None or key < self._ahead
+        return False
 
     def _is_newer(self, old: Fact) -> bool:
         """Whether an object that the inventory lacks may still be there. Then it is seen."""
