@@ -134,7 +134,7 @@ def test_a_bucket_is_hashed_by_its_inventory(command, store, tmp_path):
         options = ("--inventory", "s3://logs/manifest.json", "--option", f"endpoint={endpoint}")
         done = command("update", "out", *options)
         assert done.returncode == 3 and "38 same, 1 unreadable" in done.stdout and contents("out") == wanted
-        # What is gone is looked for by one request, however much it is.
+        # One request finds that a stretch of keys has no objects, however long it is.
         for key in KEYS[30:36] + KEYS[37:40]:
             store.client.delete_object(Bucket="listed", Key=key)
         paths = []
