@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The one test command: installs what it needs, runs its tests, and says what it did.
 #
-#   scripts/test.sh           what proves the product on this machine, within 5 to 15 minutes on two CPUs: the tests of the
+#   scripts/test.sh           what proves the product on this machine, within 10 minutes on two CPUs: the tests of the
 #                             Rust crates except for GPUs, with every kernel of this CPU, the C libraries, the Python package
 #   scripts/test.sh --rest    what that leaves out: lints, GPUs, each kernel alone, other CPUs and targets, Windows under Wine, JavaScript,
 #                             Swift, buckets, each feature alone, Miri, the oldest dependencies, the oldest and the newest Rust

@@ -71,7 +71,7 @@ def is_settled(object: Object, began: float) -> bool:
 
 
 def time_of(etag: str | None) -> float | None:
-    """Return the time that stands for an ETag, if one does."""
+    """Return the time in an ETag that is only a time; of others, nothing."""
     with contextlib.suppress(ValueError):
         if etag is not None and etag.startswith(TIME):
             return float(etag.removeprefix(TIME))
